@@ -1,0 +1,265 @@
+"""Copies and conversions: ``to, type, float, clone, copy_, cpu, cuda, resize_``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from torchlike.autograd import tape
+from torchlike.autograd.tape import Node, apply, edge_of, node_type
+from torchlike.engine import Value, array_of, aval_of, local, resolve_device
+from torchlike.ops import creation as ops
+from torchlike.tensor import device as devices
+from torchlike.tensor import dtypes
+from torchlike.tensor.dispatch import ints
+from torchlike.tensor.facade import facade
+from torchlike.tensor.formats import memory_format, preserve_format
+from torchlike.tensor.layouts import restride
+from torchlike.tensor.shape import with_format
+from torchlike.tensor.tensor import Tensor
+
+_MEMORY_FORMAT = memory_format
+
+
+@facade()
+def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
+    """A copy, through which gradients flow."""
+    result = apply(ops.clone, ((), ()), (input,))[0]
+    return with_format(result, memory_format, input)
+
+
+class _TransferNode(Node):
+    """The gradient of a transfer between devices: a transfer back."""
+
+    __slots__ = ("target",)
+
+    def outputs(self) -> int:
+        return 1
+
+    def run(self, grads: Any, create: bool, retain: bool) -> Any:
+        g = grads[0]
+        if g is None:
+            return [None]
+        if create:
+            return [transfer(g, self.target)]
+        return [_moved(g, self.target)]
+
+
+def _moved(value: Value, device: str) -> Value:
+    """The value on another device."""
+    if device == "meta":
+        return Value(aval_of(value.aval.shape, value.aval.dtype, "meta"), None)
+    if value.aval.device == "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    with jax.enable_x64(True):
+        array = jax.device_put(np.asarray(array_of(value)) if device == "cpu" else array_of(value), resolve_device(device))
+    return Value(aval_of(value.aval.shape, value.aval.dtype, device), array, shared=True)
+
+
+def transfer(t: Tensor, device: str) -> Tensor:
+    """The tensor on another device, with a gradient."""
+    value = tape.current(t)
+    out = Tensor._wrap(_moved(value, device))
+    edge = edge_of(t) if local.grad else None
+    if edge is not None:
+        node = node_type("ToCopyBackward0", _TransferNode)()
+        node.rule = None
+        node.target, node.edges = value.aval.device, (edge,)
+        out._node = node
+    return out
+
+
+def convert(t: Tensor, device: str | None, dtype: np.dtype | None, copy: bool = False, format: Any = None) -> Tensor:
+    """``t`` on ``device`` as ``dtype``; ``t`` itself when nothing changes and no copy is asked for."""
+    aval = t._value.aval
+    out = t
+    if device is not None and device != aval.device:
+        resolve(device)
+        out = transfer(out, device)
+    if dtype is not None and dtype != aval.dtype:
+        source = out
+        out = apply(ops.cast, ((), (dtype,)), (source,))[0]
+        if not source._dense:
+            restride(out, (source,))
+    if format is not None and format is not preserve_format and not out.is_contiguous(format):
+        return clone(out, memory_format=format)
+    if copy and out is t:
+        return clone(t, memory_format=format or preserve_format)
+    return out
+
+
+def resolve(device: str) -> None:
+    """Check that a device exists; torch's error for CUDA when there is none."""
+    if device == "meta":
+        return
+    if device.startswith("cuda"):
+        from torchlike.engine.device import devices_of
+
+        if not devices_of("cuda"):
+            raise RuntimeError(
+                "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver; "
+                "torchlike reaches GPUs through JAX: pip install 'torchlike[cuda12]' (or cuda13). This JAX has only the CPU."
+            )
+    resolve_device(device)
+
+
+@facade(function=False)
+def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``to(dtype)``, ``to(device, dtype)`` or ``to(other)``; ``non_blocking`` is accepted: transfers never block."""
+    device = kwargs.pop("device", None)
+    dtype = kwargs.pop("dtype", None)
+    other = kwargs.pop("other", None)
+    non_blocking, copy = kwargs.pop("non_blocking", False), kwargs.pop("copy", False)
+    format = kwargs.pop("memory_format", None)
+    if kwargs:
+        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    rest = list(args)
+    if rest:
+        first = rest.pop(0)
+        if isinstance(first, Tensor):
+            other = first
+        elif isinstance(first, dtypes.dtype) or first in (float, int, bool, complex):
+            dtype = first
+        elif first is None or isinstance(first, (str, int, devices.device)):
+            device = first
+            if rest and (rest[0] is None or isinstance(rest[0], dtypes.dtype) or rest[0] in (float, int, complex)):
+                dtype = rest.pop(0)
+        else:
+            raise TypeError(
+                f"to() received an invalid combination of arguments - got ({type(first).__name__}), but expected a dtype, a device "
+                "or a tensor"
+            )
+        for name in ("non_blocking", "copy"):
+            if rest:
+                given = rest.pop(0)
+                if name == "copy":
+                    copy = given
+                else:
+                    non_blocking = given
+    del non_blocking
+    if other is not None:
+        device, dtype = other.device, other.dtype
+    return convert(input, None if device is None else devices.engine_device(device),
+                   None if dtype is None else dtypes.numpy_of(dtype), bool(copy), format)  # fmt: skip
+
+
+def _caster(name: str, target: str) -> Any:
+    numpy = dtypes.NAMES[target].numpy
+
+    def method(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
+        if self._value.aval.dtype == numpy and memory_format is preserve_format:
+            return self
+        return convert(self, None, numpy, format=memory_format)
+
+    method.__name__ = name
+    method.__doc__ = f"The tensor as ``torch.{target}``."
+    return method
+
+
+for _name, _target in {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64",
+                       "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool",
+                       "cfloat": "complex64", "cdouble": "complex128"}.items():  # fmt: skip
+    setattr(Tensor, _name, _caster(_name, _target))
+
+
+@facade(function=False)
+def cpu(input: Tensor, memory_format: Any = preserve_format) -> Tensor:
+    """The tensor on the host."""
+    return convert(input, "cpu", None, format=memory_format)
+
+
+@facade(function=False)
+def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve_format) -> Tensor:
+    """The tensor on a GPU."""
+    target = devices.device("cuda") if device is None else devices.device(device)
+    return convert(input, target.engine, None, format=memory_format)
+
+
+@facade(function=False, name="type")
+def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The tensor's type as text, or the tensor converted to a dtype or a type ("torch.FloatTensor")."""
+    from torchlike.tensor.legacy import parse_type, type_name
+
+    if dtype is None:
+        return type_name(input)
+    device, numpy = parse_type(dtype)
+    return convert(input, device, numpy)
+
+
+@facade(function=False)
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor with the dtype and on the device of ``other``."""
+    return convert(input, other._value.aval.device, other._value.aval.dtype)
+
+
+@facade(function=False)
+def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Replace the elements by those of ``src``, broadcast and converted."""
+    if not isinstance(src, Tensor):
+        from torchlike.tensor.creation import as_tensor
+
+        src = as_tensor(src)
+    input._check_inplace()
+    if src is input:
+        return input
+    mine = input._value.aval
+    if src._value.aval.device != mine.device:
+        src = transfer(src, mine.device)
+    shape = src._value.aval.shape
+    lead = len(mine.shape) - len(shape)
+    if lead < 0 or any(n not in (1, mine.shape[lead + i]) for i, n in enumerate(shape)):
+        raise RuntimeError(
+            f"The size of tensor a ({mine.shape[-1] if mine.shape else 1}) must match the size of tensor b "
+            f"({shape[-1] if shape else 1}) at non-singleton dimension {max(len(mine.shape), len(shape)) - 1}"
+            if lead >= 0 else
+            f"output with shape {list(mine.shape)} doesn't match the broadcast shape {list(shape)}"
+        )  # fmt: skip
+    input._write(apply(ops.expand_cast, ((), (mine.shape, mine.dtype)), (src,))[0])
+    return input
+
+
+@facade(function=False)
+def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Make this tensor refer to the storage of ``source``."""
+    if source is None:
+        source = Tensor._from_numpy(np.zeros(0, input.dtype.numpy))
+    if size is not None:
+        from torchlike.tensor.shape import as_strided
+        from torchlike.ops.views import contiguous_strides
+
+        shape = ints(size)
+        source = as_strided(source, shape, stride if stride is not None else contiguous_strides(shape), storage_offset)
+    input.data = source
+    return input
+
+
+@facade(function=False)
+def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Change the shape in place; the first elements are kept, new ones are zero."""
+    shape = ints(sizes[0]) if len(sizes) == 1 else ints(tuple(sizes))
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if input.requires_grad and local.grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if shape == input._value.aval.shape:
+        return input
+    flat = input._host().reshape(-1)
+    new = np.zeros(int(np.prod(shape)), flat.dtype)
+    n = min(flat.size, new.size)
+    new[:n] = flat[:n]
+    fresh = Tensor._from_numpy(new.reshape(shape), device=input._value.aval.device)
+    input.data = fresh
+    return input
+
+
+@facade(function=False)
+def resize(input: Tensor, *sizes: Any) -> Tensor:
+    """The elements with another shape (of as many elements)."""
+    return input.reshape(*sizes)
+
+
+@facade(function=False)
+def resize_as_(input: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
+    """``input.resize_(other.size())``."""
+    return resize_(input, other.shape)
