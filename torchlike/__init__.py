@@ -6,6 +6,11 @@
 
 from __future__ import annotations
 
+import importlib
+import math as _math
+import pkgutil as _pkgutil
+from typing import Any
+
 from torchlike import autograd, engine
 from torchlike.autograd.modes import (
     enable_grad,
@@ -15,6 +20,7 @@ from torchlike.autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from torchlike.autograd import is_anomaly_enabled
 from torchlike.tensor import Size, Tensor, device, dtype, exports, finfo, from_jax, get_default_device, get_default_dtype, iinfo
 from torchlike.tensor import set_default_device, set_default_dtype
 from torchlike.tensor import dtypes as _dtypes
@@ -29,3 +35,26 @@ globals().update(_formats._ALL)
 can_cast, promote_types = _dtypes.can_cast, _dtypes.promote_types
 layout, memory_format = _formats.layout, _formats.memory_format
 set_default_tensor_type = _legacy.set_default_tensor_type
+autograd.Variable = _legacy.Variable  # type: ignore[attr-defined]  # a name of torch.autograd that needs the tensor layer
+e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
+
+__version__ = "2.13.0"
+
+# Names that live in modules which are loaded when first needed.
+_LAZY: dict[str, str] = {}
+_SUBMODULES = {m.name for m in _pkgutil.iter_modules(__path__)}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        value = getattr(importlib.import_module(_LAZY[name]), name)
+    elif name in _SUBMODULES and not name.startswith("_"):
+        value = importlib.import_module(f"torchlike.{name}")
+    else:
+        raise AttributeError(f"module 'torch' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *_SUBMODULES})

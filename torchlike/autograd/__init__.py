@@ -198,10 +198,3 @@ def _grad_batched(outputs: Any, inputs: Any, grads: Any, retain: bool, create: b
                  materialize_grads=zeros)  # fmt: skip
         )
     return tuple(None if column[0] is None else column[0]._stack(column) for column in zip(*rows, strict=True))
-
-
-def __getattr__(name: str) -> Any:
-    # torch.autograd.Variable, .functional, .profiler, .gradcheck need the tensor layer, which is above this one.
-    from torchlike.tensor import autograd_namespace
-
-    return autograd_namespace.lookup(name)

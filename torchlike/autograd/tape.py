@@ -39,7 +39,7 @@ def anomaly_enabled() -> bool:
 class Node:
     """A step of the graph: what ``Tensor.grad_fn`` is. Subclasses bear torch's names."""
 
-    __slots__ = ("__weakref__", "__dict__", "edges", "post_hooks", "pre_hooks", "retained", "rule", "saved", "seq",
+    __slots__ = ("__weakref__", "__dict__", "edges", "own", "post_hooks", "pre_hooks", "retained", "rule", "saved", "seq",
                  "tensor_hooks", "trace", "versions")  # fmt: skip
 
     def __init__(self) -> None:
@@ -47,6 +47,7 @@ class Node:
         self.saved: Any = ()
         self.edges: tuple[Any, ...] = ()
         self.versions: Any = None
+        self.own: Value | None = None  # the operand that this very operator, done in place, replaced
         self.tensor_hooks: dict[int, OrderedDict[int, Callable[..., Any]]] | None = None
         self.retained: dict[int, Any] | None = None
         self.pre_hooks: OrderedDict[int, Callable[..., Any]] | None = None
@@ -54,11 +55,12 @@ class Node:
         self.trace: list[str] | None = traceback.format_stack()[:-2] if _anomaly else None
 
     def name(self) -> str:
-        """The node's name, for example ``AddBackward0``."""
-        return type(self).__name__
+        """The node's name, for example ``AddBackward0``; nodes that torch writes by hand bear its C++ namespace."""
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in ("CopySlices", "AccumulateGrad") else name
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{type(self).__name__} object at {id(self):#x}>"
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -107,12 +109,12 @@ class Node:
                 "you need to access saved tensors after calling backward."
             )
         for v in saved:
-            if type(v) is Value and v.stale:
+            if type(v) is Value and v.stale and v is not self.own:
                 raise _modified(v, *v.stale)
         if self.versions is not None:
             for v, storage, version in self.versions:
-                if storage.version != version:
-                    raise _modified(v, storage.version, version)
+                if storage.count != version and v is not self.own:
+                    raise _modified(v, storage.count, version)
         return saved
 
     def _as_variables(self, saved: Sequence[Any]) -> list[Any]:
@@ -197,6 +199,7 @@ class Variable:
     _hooks: Any = None
     _accumulate_hooks: Any = None
     _grad: Any = None
+    _inference: bool = False
 
     def _refresh(self) -> None:
         """Bring ``_value`` and ``_node`` up to date with the storage."""
@@ -277,6 +280,9 @@ def apply(op: Any, static: Any, args: Sequence[Any], device: str | None = None) 
         t = _new(cls)
         t._value = v
         results.append(t)
+    if not grad and local.inference:
+        for t in results:
+            t._inference = True
     return results
 
 
@@ -305,7 +311,7 @@ def attach(rule: Rule, args: Sequence[Any], operands: Sequence[Any], values: Seq
         if i >= 0 and (a := args[i]).__class__ is not float and getattr(a, "_storage", None) is not None:
             if node.versions is None:
                 node.versions = []
-            node.versions.append((a._value, a._storage, a._storage.version))
+            node.versions.append((a._value, a._storage, a._storage.count))
     results = []
     cls = _class
     for i, v in enumerate(values):

@@ -26,6 +26,7 @@ from torchlike.engine.values import Aval, Value, aval_of, is_tracer
 MAX_TRACE = 4000  # operators in a trace; XLA's compile time grows faster than linearly beyond
 MAX_STATES = 200_000  # states in the trie before it is dropped and learned anew
 
+META = "meta"  # the device of values that have a shape and no numbers: recorded for their shapes, never computed
 _epochs = itertools.count(1)
 _lock = threading.RLock()
 _roots: dict[tuple[str, Any, str], State] = {}
@@ -150,7 +151,7 @@ def record(op: Any, static: Any, operands: Sequence[Any], device: str | None = N
 def _prepare(rec: Recorder, op: Any, static: Any, operands: Sequence[Any], fresh: Sequence[Value], device: str | None) -> Any:
     """Make operands that are not part of this trace ready to enter it; results instead if a JAX transformation is under way."""
     for x in fresh:
-        if x.array is None:
+        if x.array is None and x.aval.device != META:
             _materialize(x)
     if any(is_tracer(x.array) for x in fresh):
         return _apply_directly(op, static, operands)
@@ -175,7 +176,7 @@ def _admit(rec: Recorder, key: list[Any], operands: Sequence[Any]) -> list[Any]:
             if x.epoch == epoch:
                 key[i] = x.slot
                 continue
-            if x.array is None:  # flushed by _prepare as part of the trace that just ended
+            if x.array is None and rec.device != META:  # flushed by _prepare as part of the trace that just ended
                 _materialize(x)
             if type(x.array) is np.ndarray and x.slot >= 0:
                 # read a second time: worth a device buffer. The first time it goes straight into the program.
@@ -314,6 +315,8 @@ def release(value: Value) -> Any:
 
 
 def _materialize(value: Value) -> None:
+    if value.aval.device == META:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if value.array is None and value.recorder is not None and value.error is None:
         _flush(value.recorder)
     if value.array is None:
@@ -329,6 +332,9 @@ def _flush(rec: Recorder) -> None:
             rec.restart(rec.device)
         return
     held = [r() for r in rec.refs]
+    if rec.device == META:
+        rec.restart(META)
+        return
     live = tuple([i for i, v in enumerate(held) if v is not None and v.array is None])
     if live:
         # An input whose value nobody holds: its buffer can become a result's.

@@ -69,6 +69,24 @@ def cast(input: Array, dtype: DType):
 
 
 @op(method=False, function=False, node="CopyBackwards")
-def expand_cast(input: Array, size: Ints, dtype: DType):
-    """The source of ``copy_``: broadcast to the destination's shape and converted to its dtype."""
-    return jnp.broadcast_to(cast.body(input, dtype), size)
+def copy(input: Array, src: Array):
+    """The new content of ``input`` after ``copy_(src)``: the source broadcast and converted."""
+    return jnp.broadcast_to(cast.body(src, np.dtype(input.dtype)), input.shape)
+
+
+@op(method=False, function=False, node="FillBackward0")
+def fill(input: Array, value: Scalar):
+    """All elements replaced by one number."""
+    return jnp.full(input.shape, jnp.asarray(value).astype(input.dtype))
+
+
+@op(method=False, function=False, node="FillBackward1")
+def fill_tensor(input: Array, value: Array):
+    """All elements replaced by the one of a 0-d tensor."""
+    return jnp.broadcast_to(value.astype(input.dtype), input.shape)
+
+
+@op(method=False, function=False, node="ZeroBackward0")
+def zero(input: Array):
+    """All elements replaced by zero."""
+    return jnp.zeros_like(input)

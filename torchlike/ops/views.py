@@ -513,7 +513,7 @@ class WriteOp:
                 kwargs[p.name] = numbers[taken].value
                 taken += 1
             steps.append((view_op, kwargs))
-        return (_write(base, steps, new.astype(base.dtype)),)
+        return (_write(base, steps, new),)
 
 
 WRITE = WriteOp()

@@ -11,8 +11,8 @@ from typing import Any
 
 from torchlike.serialization import rebuild, torch_names
 from torchlike.serialization.storages import STORAGE_CLASSES, StorageType, TypedStorage, UntypedStorage
-from torchlike.tensor import device as devices
 from torchlike.tensor import dtypes
+from torchlike.tensor.device import device as Device
 from torchlike.tensor.size import Size
 from torchlike.tensor.tensor import Tensor
 
@@ -84,7 +84,7 @@ def builtin() -> dict[str, Any]:
         "builtins.bytearray": _bytearray,
         "_codecs.encode": _encode,
         "torch.Size": Size,
-        "torch.device": devices.device,
+        "torch.device": Device,
         "torch.Tensor": Tensor,
         "torch.nn.parameter.Parameter": Parameter,
         "torch.storage.UntypedStorage": UntypedStorage,
@@ -101,7 +101,7 @@ def builtin() -> dict[str, Any]:
 @functools.cache
 def _callable() -> tuple[Any, ...]:
     """Of the table, what may be called: not the tensor and storage classes, which take sizes and so memory."""
-    return OrderedDict, Counter, set, complex, _bytearray, _encode, Size, devices.device, *rebuild.CALLABLE.values()
+    return OrderedDict, Counter, set, complex, _bytearray, _encode, Size, Device, *rebuild.CALLABLE.values()
 
 
 def user_table() -> dict[str, Any]:

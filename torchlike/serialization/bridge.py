@@ -12,8 +12,8 @@ import numpy as np
 from torchlike import engine
 from torchlike.autograd import tape
 from torchlike.serialization.storages import DTYPES, UntypedStorage
-from torchlike.tensor import device as devices
 from torchlike.tensor import dtypes
+from torchlike.tensor.device import device as Device
 from torchlike.tensor.tensor import Tensor
 
 __all__ = ["Described", "describe", "device", "device_count", "is_device", "rebuild", "rebuild_meta", "user_attributes"]
@@ -139,7 +139,7 @@ def _elements(storage: UntypedStorage, dtype: str) -> np.ndarray:
 
 
 def _on(array: np.ndarray, location: str) -> Tensor:
-    name = devices.device(location).engine
+    name = Device(location).engine
     tensor = Tensor._from_numpy(array)
     return tensor if name == "cpu" else tensor.to(location)
 
@@ -185,14 +185,14 @@ def rebuild_meta(dtype: str, size: Sequence[int], stride: Sequence[int], require
     )
 
 
-def device(name: str) -> devices.device:
+def device(name: str) -> Device:
     """``torch.device(name)``."""
-    return devices.device(name)
+    return Device(name)
 
 
 def is_device(x: Any) -> bool:
     """Whether ``x`` is a ``torch.device``."""
-    return isinstance(x, devices.device)
+    return isinstance(x, Device)
 
 
 def device_count(kind: str) -> int:
@@ -203,8 +203,6 @@ def device_count(kind: str) -> int:
         return len(jax.devices("gpu" if kind == "cuda" else kind))
     except RuntimeError:
         return 0
-
-
 
 
 def is_meta(map_location: Any) -> bool:

@@ -16,12 +16,16 @@ from torchlike.serialization.pickler import dump
 from torchlike.serialization.storages import DTYPES, StorageType, TypedStorage, UntypedStorage, aligned_empty
 from torchlike.serialization.unpickler import Skimmer, Unpickler
 
-__all__ = ["read", "write"]
+__all__ = ["NotACheckpoint", "read", "write"]
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 
 _TAR_MAGIC_AT, _TAR_MAGIC = 257, b"ustar"
+
+
+class NotACheckpoint(pickle.UnpicklingError):
+    """The file is something else."""
 
 
 def write(obj: Any, file: Any, pickle_module: Any, protocol: int) -> None:
@@ -52,14 +56,22 @@ def read(
     for its storages, then these are read, then ``load(file, persistent_load)`` builds the object.
 
     Raises:
-        RuntimeError: this is another kind of file.
+        NotACheckpoint: this is another kind of file.
+        RuntimeError: a pickle of something else, or a damaged checkpoint.
     """
     start = file.tell()
     if path is not None and start == 0 and _is_tar(file):
         raise RuntimeError(
             "this file is in the .tar format that torch wrote before version 0.2; load it with an old torch and save it again"
         )
-    if Unpickler(file).load() != MAGIC_NUMBER:
+    try:
+        magic = Unpickler(file).load()
+    except pickle.UnpicklingError as e:
+        file.seek(start)
+        raise NotACheckpoint(
+            f"the file is not one that torch.save writes: it begins with {file.read(16)!r} ({e})"
+        ) from None
+    if magic != MAGIC_NUMBER:
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = Unpickler(file).load()
     if version != PROTOCOL_VERSION:

@@ -89,8 +89,8 @@ def load(
                 )
             return legacy.read(file, restore, builder, path)
     except pickle.UnpicklingError as e:
-        if weights_only:
-            raise pickle.UnpicklingError(_explain(str(e))) from None
+        if weights_only and not isinstance(e, legacy.NotACheckpoint):
+            raise pickle.UnpicklingError(_explain(str(e))) from e.__cause__
         raise
     finally:
         current_map_location.reset(token)

@@ -81,7 +81,7 @@ class Unpickler:
                     raise pickle.UnpicklingError("the pickle is cut off")
         except _Stop:
             pass
-        except (LookupError, struct.error, UnicodeError, OverflowError, MemoryError, RecursionError) as e:
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, struct.error, MemoryError) as e:
             raise pickle.UnpicklingError(f"the data is not a pickle, or a damaged one ({type(e).__name__}: {e})") from e
         if self.marks or len(self.stack) != 1:
             raise pickle.UnpicklingError("the data is not a pickle, or a damaged one (objects left over)")

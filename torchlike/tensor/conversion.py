@@ -11,6 +11,7 @@ from torchlike.autograd import tape
 from torchlike.autograd.tape import Node, apply, edge_of, node_type
 from torchlike.engine import Value, array_of, aval_of, local, resolve_device
 from torchlike.ops import creation as ops
+from torchlike.ops import views
 from torchlike.tensor import device as devices
 from torchlike.tensor import dtypes
 from torchlike.tensor.dispatch import ints
@@ -216,7 +217,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             if lead >= 0 else
             f"output with shape {list(mine.shape)} doesn't match the broadcast shape {list(shape)}"
         )  # fmt: skip
-    input._write(apply(ops.expand_cast, ((), (mine.shape, mine.dtype)), (src,))[0])
+    input._write(apply(ops.copy, ((), ()), (input, src))[0])
     return input
 
 
@@ -263,3 +264,59 @@ def resize(input: Tensor, *sizes: Any) -> Tensor:
 def resize_as_(input: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
     """``input.resize_(other.size())``."""
     return resize_(input, other.shape)
+
+
+def filled_with(input: Tensor, value: Any) -> Tensor:
+    """A result for ``fill_``: one number or 0-d tensor everywhere."""
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+            )
+        return apply(ops.fill_tensor, ((), ()), (input, value))[0]
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, complex) and not input.is_complex():
+        raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow")
+    return apply(ops.fill, ((), ()), (input, value))[0]
+
+
+@facade(function=False)
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """Set every element to ``value``."""
+    input._check_inplace()
+    input._write(filled_with(input, value))
+    return input
+
+
+@facade(function=True, method=False)
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like ``input`` with every element ``value``."""
+    return filled_with(input, value)
+
+
+@facade()
+def zero_(input: Tensor) -> Tensor:
+    """Set every element to zero."""
+    input._check_inplace()
+    input._write(apply(ops.zero, ((), ()), (input,))[0])
+    return input
+
+
+@facade(function=False)
+def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Set the main diagonal to a number; tall matrices start it again when ``wrap``."""
+    if input.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if input.ndim > 2 and len(set(input.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    step = sum(input._layout()[1]) if input._dense else sum(views.contiguous_strides(input.shape))
+    n = input.shape[-1]
+    mask = np.zeros(input.numel(), bool)
+    if input.ndim == 2 and not wrap:
+        mask[: min(input.shape) * step : step] = True
+    elif input.ndim == 2 and wrap:
+        mask[::step] = True
+    else:
+        mask[: n * step : step] = True
+    input[Tensor._from_numpy(mask.reshape(input.shape))] = fill_value
+    return input

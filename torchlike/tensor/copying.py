@@ -30,7 +30,7 @@ def user_attributes(t: Tensor) -> dict[str, Any]:
 
 _OWN = {
     "_value", "_node", "_nr", "_storage", "_seen", "_accumulator", "_hooks", "_accumulate_hooks", "_grad", "_chain", "_base",
-    "_base_steps", "_strides", "_dense", "_count", "_inference",
+    "_base_steps", "_counter", "_one_of", "_strides", "_dense", "_count", "_inference",
 }  # fmt: skip
 
 

@@ -84,11 +84,8 @@ def _numbers(data: Any) -> np.ndarray:
         return array.astype(promotion.default_dtype())
     if array.dtype.kind == "c":
         return array.astype(promotion.complex_of(promotion.default_dtype()))
-    if array.dtype.kind == "u":
-        array = array.astype(np.uint64)
-        raise RuntimeError("Overflow when unpacking long long")
-    if array.dtype.kind == "O":
-        raise RuntimeError("Overflow when unpacking long long")
+    if array.dtype.kind in "uO":
+        raise ValueError("Overflow when unpacking long long")
     return array
 
 

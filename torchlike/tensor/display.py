@@ -20,7 +20,7 @@ def render(t: Tensor) -> str:
         default_dtype_name=dtypes.of_numpy(promotion.default_dtype()).name,
         device_suffix=None if t._value.aval.device == "cpu" else str(t.device),
         requires_grad=t.requires_grad,
-        grad_fn_name=None if node is None else node.name(),
+        grad_fn_name=None if node is None else type(node).__name__,
         class_name="tensor" if type(t) is Tensor or type(t).__name__ == "Parameter" else type(t).__name__,
     )
 

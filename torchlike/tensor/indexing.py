@@ -22,14 +22,16 @@ from torchlike.tensor.tensor import Tensor, jax_traced
 CHECKED = 1 << 16  # index tensors up to this many elements are checked against the bounds when their values are at hand
 
 
+_COMPOUND = (slice, type(None), type(...), list, tuple, Tensor, np.ndarray)
+
+
 def _entries(index: Any) -> list[Any]:
     """The index as a list of entries."""
     if isinstance(index, tuple):
         return list(index)
-    if isinstance(index, list) and len(index) <= 32 and any(isinstance(i, (slice, type(None), type(...), list, tuple, Tensor, np.ndarray)) for i in index):
-        # A list with slices or sequences in it stands for a tuple, as in old NumPy; plain numbers are positions.
-        if any(isinstance(i, (slice, type(None), type(...))) for i in index):
-            return list(index)
+    # A list with sequences or slices in it stands for a tuple, as in old NumPy; plain numbers are positions.
+    if isinstance(index, list) and len(index) <= 32 and any(isinstance(i, _COMPOUND) for i in index):
+        return list(index)
     return [index]
 
 
@@ -73,13 +75,12 @@ def _resolve(x: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
         else:
             consumed += 1
     ndim = x.ndim
-    if sum(e is Ellipsis for e in entries) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
     if consumed > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     if not any(e is Ellipsis for e in entries):
         entries.append(Ellipsis)
     dim = 0
+    skip = ndim - consumed  # what the first ellipsis stands for; torch lets further ones stand for nothing
     advanced: list[Tensor | None] = []
     for e in entries:
         if e is None:
@@ -87,9 +88,9 @@ def _resolve(x: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             advanced.append(None)
             dim += 1
         elif e is Ellipsis:
-            skip = ndim - consumed
             advanced.extend([None] * skip)
             dim += skip
+            skip = 0
         elif isinstance(e, slice):
             step = 1 if e.step is None else _bound(e.step)
             if step <= 0:

@@ -102,3 +102,18 @@ def set_default_tensor_type(t: Any) -> None:
     """Set the default dtype by a legacy type (or its name)."""
     _, numpy = parse_type(t)
     dtypes.set_default_dtype(dtypes.of_numpy(numpy))
+
+
+class _VariableType(type):
+    def __instancecheck__(cls, x: object) -> bool:
+        return isinstance(x, Tensor)
+
+    def __call__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Tensor:
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        out = data.detach()
+        return out.requires_grad_() if requires_grad else out
+
+
+class Variable(metaclass=_VariableType):
+    """``torch.autograd.Variable``: what tensors with gradients were before torch 0.4."""

@@ -55,7 +55,8 @@ def _attach_operators() -> None:
 _attach_operators()
 Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
 
-importlib.import_module("torchlike.tensor.indexing")
+for _name in ("indexing", "storage_handles"):
+    importlib.import_module(f"torchlike.tensor.{_name}")
 LEGACY_TYPES: dict[str, Any] = legacy.tensor_types()
 overrides.PRESERVED.add(Tensor)
 

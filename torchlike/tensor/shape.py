@@ -297,7 +297,9 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     if not shape:
         raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
     d = canonical_dim(dim, len(shape))
-    return tuple(input._view(views.select, (d,), (i,), dense=d == 0) for i in range(shape[d]))
+    return tuple(
+        _one_of_many(input._view(views.select, (d,), (i,), dense=d == 0), "UnbindBackward0") for i in range(shape[d])
+    )
 
 
 @facade()
@@ -330,9 +332,15 @@ def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, s
             )
     pieces, start = [], 0
     for s in sections:
-        pieces.append(slice_view(tensor, d, start, start + s))
+        pieces.append(_one_of_many(slice_view(tensor, d, start, start + s), "SplitBackward0"))
         start += s
     return tuple(pieces)
+
+
+def _one_of_many(piece: Tensor, function: str) -> Tensor:
+    """Mark a view that came with others: torch forbids modifying those in place while they are in a graph."""
+    piece._one_of = function
+    return piece
 
 
 @facade()

@@ -23,30 +23,36 @@ class Storage:
     """The shared cell.
 
     ``version`` is what readers compare with the version that they have seen; it is NaN (never equal) while a NumPy array
-    mirrors the cell, since that may change at any time. ``count`` is the number of modifications. ``strides`` are the root's,
-    None when it is contiguous.
+    mirrors the cell, since that may change at any time. ``count`` is the number of modifications that the tape has to know
+    of (those through ``.data`` are not among them). ``strides`` are the root's, None when it is contiguous.
     """
 
-    __slots__ = ("__weakref__", "address", "count", "mirror", "strides", "value", "version")
+    __slots__ = ("__weakref__", "address", "changes", "count", "mirror", "strides", "value", "version")
 
     def __init__(self, value: Value, count: int, strides: tuple[int, ...] | None) -> None:
         self.value = value
         self.count: int = count
-        self.version: float = count
+        self.changes = 0
+        self.version: float = 0
         self.strides = strides
         self.mirror: Mirror | None = None
         # Distinct storages have addresses that do not overlap, as memory has.
         self.address = next(_addresses) << 32
 
-    def replace(self, value: Value) -> None:
-        """The root has a new value."""
-        mark_stale(self.value, self.count)
+    def replace(self, value: Value, silent: bool = False) -> None:
+        """The root has a new value; ``silent`` where the tape shall not know."""
+        if not silent:
+            mark_stale(self.value, self.count)
+            self.count += 1
         self.value = value
-        self.count += 1
-        if self.mirror is None:
-            self.version = self.count
-        else:
+        self._changed()
+        if self.mirror is not None:
             self.mirror.push(value)
+
+    def _changed(self) -> None:
+        self.changes += 1
+        if self.mirror is None:
+            self.version = self.changes
 
     def sync(self) -> None:
         """Take over what was written to the NumPy array that mirrors the cell."""
@@ -56,11 +62,8 @@ class Storage:
         if self.mirror.gone():
             self.mirror = None
         if changed is not None:
-            mark_stale(self.value, self.count)
             self.value = changed
-            self.count += 1
-        if self.mirror is None:
-            self.version = self.count
+        self._changed()
 
 
 class Mirror:

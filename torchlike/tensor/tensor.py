@@ -18,7 +18,7 @@ import numpy as np
 
 from torchlike import autograd
 from torchlike.autograd import tape
-from torchlike.autograd.tape import LEAF, RemovableHandle, Variable, apply, wrap
+from torchlike.autograd.tape import LEAF, AccumulateGrad, RemovableHandle, Variable, apply, node_type, wrap
 from torchlike.engine import Value, array_of, from_array, local, record, release
 from torchlike.ops.views import LAYOUT, WRITE, Step, contiguous_strides, is_contiguous, view_dtype
 from torchlike.tensor import device as devices
@@ -40,7 +40,8 @@ class Tensor(Variable):
     _strides: tuple[int, ...] | None = None
     _dense: bool = True  # False where the layout may be other than contiguous
     _count: int = 0  # modifications in place, while there is no storage
-    _inference: bool = False
+    _one_of: str | None = None  # the function that gave this view together with others (split, unbind)
+    _counter: list[int] | None = None  # of tensors made by ``.data``: modifications that the tape does not count
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
@@ -101,6 +102,8 @@ class Tensor(Variable):
                     value, node, nr = t._value, t._node, t._nr
             finally:
                 local.grad = before
+            if type(node) is not AccumulateGrad and node is not LEAF:
+                node.__class__ = node_type("AsStridedBackward0")  # torch's name for a view found again
             self._value, self._node, self._nr = value, node, nr
         else:
             value = storage.value
@@ -129,6 +132,8 @@ class Tensor(Variable):
             out._dense = False
         if self._inference or local.inference:
             out._inference = True
+        if self._counter is not None:
+            out._counter = self._counter
         return out
 
     def _alias(self) -> Tensor:
@@ -144,6 +149,8 @@ class Tensor(Variable):
             out._chain = self._chain
         if not self._dense:
             out._dense, out._strides = False, self._strides
+        if self._counter is not None:
+            out._counter = self._counter
         return out
 
     def _layout(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
@@ -174,6 +181,12 @@ class Tensor(Variable):
             base = self._base
             if base is not None and base._node is LEAF:
                 raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+            if self._one_of is not None:
+                raise RuntimeError(
+                    f"Output {self._nr} of {self._one_of} is a view and is being modified inplace. This view is the output of a "
+                    "function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+                    "You should replace the inplace operation by an out-of-place one."
+                )
         if self._inference and not local.inference:
             raise RuntimeError(
                 "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
@@ -207,6 +220,8 @@ class Tensor(Variable):
 
     def _write(self, result: Tensor) -> None:
         """Replace the content by ``result`` (same shape and dtype); in the graph too when grad mode is on."""
+        if result._node is not None:
+            result._node.own = self._value  # as torch does, an operator in place keeps what it overwrites
         graph = local.grad and (result._node is not None or self._node is not None or
                                 (self._base is not None and self._base._node is not None))  # fmt: skip
         if self._storage is None:
@@ -217,7 +232,7 @@ class Tensor(Variable):
                 self._node, self._nr = result._node, result._nr
             return
         if not self._chain:
-            self._storage.replace(tape.current(result))
+            self._storage.replace(tape.current(result), self._silently())
             self._value, self._seen = self._storage.value, self._storage.version
             if graph:
                 self._node, self._nr = result._node, result._nr
@@ -232,12 +247,21 @@ class Tensor(Variable):
         storage.sync()
         static, numbers = _write_args(self._chain)
         value = tape.current(result)
-        mark_stale(self._value, storage.count)
-        storage.replace(record(WRITE, static, (storage.value, value, *numbers))[1][0])
+        silent = self._silently()
+        if not silent:
+            mark_stale(self._value, storage.count)
+        storage.replace(record(WRITE, static, (storage.value, value, *numbers))[1][0], silent)
         self._value = value
         self._seen = storage.version
         if graph:
             self._node, self._nr = result._node, result._nr
+
+    def _silently(self) -> bool:
+        """Whether a write goes unnoticed by the tape; counts it if so."""
+        if self._counter is None:
+            return False
+        self._counter[0] += 1
+        return True
 
     def _assign(self, value: Value) -> None:
         """Replace the data (``.grad`` accumulation, optimizers): no graph, one more modification."""
@@ -495,8 +519,10 @@ class Tensor(Variable):
 
     @property
     def data(self) -> Tensor:
-        """The same data outside the graph."""
-        return self._alias()
+        """The same data outside the graph, whose modifications the tape does not notice."""
+        out = self._alias()
+        out._counter = [0]
+        return out
 
     @data.setter
     def data(self, new: Tensor) -> None:
@@ -507,8 +533,12 @@ class Tensor(Variable):
             raise RuntimeError(
                 f"data set to a tensor that requires gradients must be floating point or complex dtype, got {new.dtype}"
             )
+        if new._storage is not None and new._storage is self._storage and new._chain == self._chain:
+            return
+        count = self._version
         if new._storage is None:
             # the common ``p.data = p.data - ...``: the right side is a temporary, but may also live on
+            new._count = count
             new._share()
         self._storage, self._chain = new._storage, new._chain
         self._seen, self._value = new._seen, value
@@ -517,6 +547,8 @@ class Tensor(Variable):
 
     @property
     def _version(self) -> int:
+        if self._counter is not None:
+            return self._counter[0]
         return self._count if self._storage is None else self._storage.count
 
     def _is_view(self) -> bool:

@@ -1,0 +1,1 @@
+"""Answers of real torch, recorded for machines where it is not installed."""
