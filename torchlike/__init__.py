@@ -27,7 +27,9 @@ from torchlike.tensor import dtypes as _dtypes
 from torchlike.tensor import formats as _formats
 from torchlike.tensor import legacy as _legacy
 from torchlike.tensor import namespace as _namespace
+from torchlike.random import sampling as _sampling
 
+_namespace.attach([_sampling])
 globals().update(exports("torch"))
 globals().update(_dtypes.NAMES)
 globals().update(_namespace.LEGACY_TYPES)

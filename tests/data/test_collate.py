@@ -31,10 +31,19 @@ def numbers(torch):
     return [
         c(batch)
         for batch in (
-            [1, 2], [1.5, 2.5], [True, False], [1, 2.0], ["a", "b"], [b"a", b"b"], [np.float32(1), np.float32(2)],
-            [np.float64(1)], [np.int16(1), np.int16(2)], [np.bool_(True)], [np.uint8(3), np.uint8(4)],
+            [1, 2],
+            [1.5, 2.5],
+            [True, False],
+            [1, 2.0],
+            ["a", "b"],
+            [b"a", b"b"],
+            [np.float32(1), np.float32(2)],
+            [np.float64(1)],
+            [np.int16(1), np.int16(2)],
+            [np.bool_(True)],
+            [np.uint8(3), np.uint8(4)],
         )
-    ]  # fmt: skip
+    ]
 
 
 @scenario
@@ -42,10 +51,13 @@ def arrays(torch):
     c = torch.utils.data.default_collate
     ones = [np.ones((2, 2), dtype) for dtype in (np.float32, np.float64, np.int32, np.uint8, np.bool_, np.float16)]
     return (
-        [c([a, a]) for a in ones], c([np.array(1), np.array(2)]), error(lambda: c([np.array(["a"])])),
-        error(lambda: c([np.array([object()])])), error(lambda: c([np.ones(2), np.ones(3)]))[0],
+        [c([a, a]) for a in ones],
+        c([np.array(1), np.array(2)]),
+        error(lambda: c([np.array(["a"])])),
+        error(lambda: c([np.array([object()])])),
+        error(lambda: c([np.ones(2), np.ones(3)]))[0],
         c([np.arange(6.0).reshape(2, 3).T, np.ones((3, 2))]),
-    )  # fmt: skip
+    )
 
 
 @scenario
@@ -54,9 +66,15 @@ def tensors(torch):
     x = torch.arange(6.0).reshape(2, 3)
     leaf = torch.ones(2, requires_grad=True)
     return (
-        c([x, x + 1]), c([x.t(), x.t()]), c([torch.tensor(1), torch.tensor(2)]), c([x[0], x[1]]), c([leaf, leaf * 2]),
-        error(lambda: c([x, x[0]]))[0], c([torch.ones(0), torch.ones(0)]), c([x.to(torch.bfloat16)]).dtype,
-    )  # fmt: skip
+        c([x, x + 1]),
+        c([x.t(), x.t()]),
+        c([torch.tensor(1), torch.tensor(2)]),
+        c([x[0], x[1]]),
+        c([leaf, leaf * 2]),
+        error(lambda: c([x, x[0]]))[0],
+        c([torch.ones(0), torch.ones(0)]),
+        c([x.to(torch.bfloat16)]).dtype,
+    )
 
 
 @scenario
@@ -77,26 +95,47 @@ def containers(torch):
         [{}, {}],
     ]
     return (
-        [kind(c(s)) for s in samples], error(lambda: c([[1], [1, 2]])), error(lambda: c([None])), error(lambda: c([object]))[0],
-        error(lambda: c([{"a": 1}, {}]))[0], error(lambda: c([{1, 2}])),
-    )  # fmt: skip
+        [kind(c(s)) for s in samples],
+        error(lambda: c([[1], [1, 2]])),
+        error(lambda: c([None])),
+        error(lambda: c([object]))[0],
+        error(lambda: c([{"a": 1}, {}]))[0],
+        error(lambda: c([{1, 2}])),
+    )
 
 
 @scenario
 def converting(torch):
     c = torch.utils.data.default_convert
     samples = [
-        0, 1.5, "a", None, np.array([0, 1]), np.float32(2), np.str_("a"), np.array(["a"]), [np.array(1), 2],
-        (np.array(1), 2), {"a": np.array(1.5)}, Point(np.array(1), 2), OrderedDict(a=np.array(1)), [[np.array(1)]], range(2),
-        UserList([np.array(1)]), b"a",
-    ]  # fmt: skip
+        0,
+        1.5,
+        "a",
+        None,
+        np.array([0, 1]),
+        np.float32(2),
+        np.str_("a"),
+        np.array(["a"]),
+        [np.array(1), 2],
+        (np.array(1), 2),
+        {"a": np.array(1.5)},
+        Point(np.array(1), 2),
+        OrderedDict(a=np.array(1)),
+        [[np.array(1)]],
+        range(2),
+        UserList([np.array(1)]),
+        b"a",
+    ]
     return [kind(c(s)) for s in samples]
 
 
 @scenario
 def a_map_of_ones_own(torch):
     collate = __import__(f"{torch.__name__}.utils.data._utils.collate", fromlist=["collate"]).collate
-    functions = {int: lambda batch, *, collate_fn_map: sum(batch), (str, bytes): lambda batch, *, collate_fn_map: len(batch)}
+    functions = {
+        int: lambda batch, *, collate_fn_map: sum(batch),
+        (str, bytes): lambda batch, *, collate_fn_map: len(batch),
+    }
     return collate([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}], collate_fn_map=functions), error(
         lambda: collate([1.5], collate_fn_map=functions)
     )

@@ -57,11 +57,19 @@ def concat(torch):
     d = squares(torch, 3) + squares(torch, 2)
     again = torch.utils.data.ConcatDataset([d, squares(torch, 4)])
     return (
-        type(d).__name__, len(d), [d[i] for i in range(5)], d[-1], d[-5], d.cumulative_sizes,
-        error(lambda: d[-6]), error(lambda: d[5]), len(again), again[6],
+        type(d).__name__,
+        len(d),
+        [d[i] for i in range(5)],
+        d[-1],
+        d[-5],
+        d.cumulative_sizes,
+        error(lambda: d[-6]),
+        error(lambda: d[5]),
+        len(again),
+        again[6],
         error(lambda: torch.utils.data.ConcatDataset([])),
         error(lambda: torch.utils.data.ConcatDataset([stream(torch, 2)])),
-    )  # fmt: skip
+    )
 
 
 @scenario
@@ -88,11 +96,18 @@ def stack(torch):
             return [0]
 
     return (
-        len(pair), pair[1], named[2], pair.__getitems__([0, 2]), named.__getitems__([0, 2]),
-        with_batches.__getitems__([1, 2]), named_batches.__getitems__([1, 2]),
-        error(lambda: d.StackDataset()), error(lambda: d.StackDataset([1], [1, 2])), error(lambda: d.StackDataset([1], a=[1])),
+        len(pair),
+        pair[1],
+        named[2],
+        pair.__getitems__([0, 2]),
+        named.__getitems__([0, 2]),
+        with_batches.__getitems__([1, 2]),
+        named_batches.__getitems__([1, 2]),
+        error(lambda: d.StackDataset()),
+        error(lambda: d.StackDataset([1], [1, 2])),
+        error(lambda: d.StackDataset([1], a=[1])),
         error(lambda: d.StackDataset(Wrong()).__getitems__([0, 1])),
-    )  # fmt: skip
+    )
 
 
 @scenario
@@ -106,9 +121,14 @@ def subset(torch):
             return 0
 
     return (
-        len(s), s[1], s.__getitems__([0, 2]), d.Subset(s, [2])[0], d.Subset(d.TensorDataset(x), [1, 2, 3])[[0, 2]],
-        error(lambda: Half(x, [0])), error(lambda: s[3]),
-    )  # fmt: skip
+        len(s),
+        s[1],
+        s.__getitems__([0, 2]),
+        d.Subset(s, [2])[0],
+        d.Subset(d.TensorDataset(x), [1, 2, 3])[[0, 2]],
+        error(lambda: Half(x, [0])),
+        error(lambda: s[3]),
+    )
 
 
 @scenario
@@ -128,7 +148,9 @@ def splits(torch):
 @scenario
 def samplers(torch):
     d = torch.utils.data
-    batches = [list(d.BatchSampler(range(n), size, drop)) for n in (0, 5, 6) for size in (2, 3, 7) for drop in (True, False)]
+    batches = [
+        list(d.BatchSampler(range(n), size, drop)) for n in (0, 5, 6) for size in (2, 3, 7) for drop in (True, False)
+    ]
     lengths = [len(d.BatchSampler(range(n), 3, drop)) for n in (0, 5, 6) for drop in (True, False)]
     return list(d.SequentialSampler("abc")), len(d.SequentialSampler("abc")), batches, lengths
 

@@ -28,10 +28,17 @@ def batches(torch):
     L = torch.utils.data.DataLoader
     d = squares(torch, 10)
     return (
-        list(L(d, batch_size=3)), list(L(d, batch_size=3, drop_last=True)), list(L(d, batch_size=None)), len(L(d, batch_size=3)),
-        list(L(d, sampler=[3, 1], batch_size=2)), list(L(d, batch_sampler=[[1, 2], [3]])), len(L(d, batch_sampler=[[1, 2], [3]])),
-        list(L(d, batch_size=4, collate_fn=sum)), L(d).batch_size, list(L({"a": 1, "b": 2}, sampler=["b", "a"])),
-    )  # fmt: skip
+        list(L(d, batch_size=3)),
+        list(L(d, batch_size=3, drop_last=True)),
+        list(L(d, batch_size=None)),
+        len(L(d, batch_size=3)),
+        list(L(d, sampler=[3, 1], batch_size=2)),
+        list(L(d, batch_sampler=[[1, 2], [3]])),
+        len(L(d, batch_sampler=[[1, 2], [3]])),
+        list(L(d, batch_size=4, collate_fn=sum)),
+        L(d).batch_size,
+        list(L({"a": 1, "b": 2}, sampler=["b", "a"])),
+    )
 
 
 @scenario
@@ -41,10 +48,13 @@ def tensor_datasets(torch):
     whole = d.TensorDataset(x, y)
     part = d.Subset(d.Subset(whole, [5, 3, 1, 0]), range(1, 4))
     return (
-        list(d.DataLoader(whole, batch_size=4)), list(d.DataLoader(part, batch_size=2)),
-        list(d.DataLoader(whole, batch_size=4, sampler=[-1, 2])), error(lambda: list(d.DataLoader(whole, sampler=[6])))[0],
-        list(d.DataLoader(whole, batch_size=None))[1], list(d.DataLoader(d.TensorDataset(x.t(), x.t()), batch_size=2)),
-    )  # fmt: skip
+        list(d.DataLoader(whole, batch_size=4)),
+        list(d.DataLoader(part, batch_size=2)),
+        list(d.DataLoader(whole, batch_size=4, sampler=[-1, 2])),
+        error(lambda: list(d.DataLoader(whole, sampler=[6])))[0],
+        list(d.DataLoader(whole, batch_size=None))[1],
+        list(d.DataLoader(d.TensorDataset(x.t(), x.t()), batch_size=2)),
+    )
 
 
 @scenario
@@ -63,11 +73,14 @@ def datasets_that_give_batches(torch):
 def streams(torch):
     L = torch.utils.data.DataLoader
     return (
-        list(L(stream(torch, 5), batch_size=2)), list(L(stream(torch, 5), batch_size=2, drop_last=True)),
-        list(L(stream(torch, 3), batch_size=None)), len(L(stream(torch, 5, 5), batch_size=2)),
-        len(L(stream(torch, 5, 5), batch_size=2, drop_last=True)), error(lambda: len(L(stream(torch, 3))))[0],
+        list(L(stream(torch, 5), batch_size=2)),
+        list(L(stream(torch, 5), batch_size=2, drop_last=True)),
+        list(L(stream(torch, 3), batch_size=None)),
+        len(L(stream(torch, 5, 5), batch_size=2)),
+        len(L(stream(torch, 5, 5), batch_size=2, drop_last=True)),
+        error(lambda: len(L(stream(torch, 3))))[0],
         list(L(stream(torch, 4), batch_size=2, shuffle=False)),
-    )  # fmt: skip
+    )
 
 
 @scenario
@@ -83,13 +96,26 @@ def wrong_arguments(torch):
 
     d, s = squares(torch, 3), stream(torch, 3)
     given = [
-        {"num_workers": -1}, {"timeout": -1}, {"prefetch_factor": 2}, {"num_workers": 1, "prefetch_factor": -1},
-        {"persistent_workers": True}, {"sampler": [1], "shuffle": True}, {"batch_sampler": [[1]], "batch_size": 2},
-        {"batch_sampler": [[1]], "drop_last": True}, {"batch_size": None, "drop_last": True}, {"batch_size": 0},
-        {"multiprocessing_context": "fork"}, {"multiprocessing_context": "bad", "num_workers": 1},
-        {"multiprocessing_context": 3, "num_workers": 1}, {"multiprocessing_context": "spawn", "num_workers": 1},
-    ]  # fmt: skip
-    return [attempt(d, **k) for k in given] + [attempt(s, shuffle=True), attempt(s, sampler=[1]), attempt(s, batch_sampler=[[1]])]
+        {"num_workers": -1},
+        {"timeout": -1},
+        {"prefetch_factor": 2},
+        {"num_workers": 1, "prefetch_factor": -1},
+        {"persistent_workers": True},
+        {"sampler": [1], "shuffle": True},
+        {"batch_sampler": [[1]], "batch_size": 2},
+        {"batch_sampler": [[1]], "drop_last": True},
+        {"batch_size": None, "drop_last": True},
+        {"batch_size": 0},
+        {"multiprocessing_context": "fork"},
+        {"multiprocessing_context": "bad", "num_workers": 1},
+        {"multiprocessing_context": 3, "num_workers": 1},
+        {"multiprocessing_context": "spawn", "num_workers": 1},
+    ]
+    return [attempt(d, **k) for k in given] + [
+        attempt(s, shuffle=True),
+        attempt(s, sampler=[1]),
+        attempt(s, batch_sampler=[[1]]),
+    ]
 
 
 @scenario
@@ -131,7 +157,7 @@ def more_workers_than_processors(torch):
 test_loader = scenario.test()
 
 
-# -- workers: torch's are processes, so these say what is documented here -----------------------------------------------
+# -- workers: torch's are processes, so these say what is documented here -------------------------------------------
 
 
 class Slow(data.Dataset):
@@ -275,7 +301,7 @@ def test_timeout():
             time.sleep(1)
             return i
 
-    with pytest.raises(RuntimeError, match="timed out after 0.05 seconds"):
+    with pytest.raises(RuntimeError, match=r"timed out after 0\.05 seconds"):
         next(iter(data.DataLoader(Stuck(), num_workers=1, timeout=0.05)))
     with pytest.raises(AssertionError, match="timeout == 0"):
         next(iter(data.DataLoader(Stuck(), timeout=1)))

@@ -15,7 +15,13 @@ def state(torch, generator=None):
 
 @scenario
 def random_sampler(torch):
-    options = ({}, {"num_samples": 3}, {"num_samples": 100}, {"replacement": True}, {"replacement": True, "num_samples": 70})
+    options = (
+        {},
+        {"num_samples": 3},
+        {"num_samples": 100},
+        {"replacement": True},
+        {"replacement": True, "num_samples": 70},
+    )
     found = {}
     for n, kwargs in itertools.product((1, 7, 40), options):
         torch.manual_seed(n)
@@ -26,13 +32,20 @@ def random_sampler(torch):
 
 @scenario
 def random_sampler_with_a_generator(torch):
-    options = ({}, {"num_samples": 9}, {"num_samples": 14}, {"replacement": True}, {"replacement": True, "num_samples": 64})
+    options = (
+        {},
+        {"num_samples": 9},
+        {"num_samples": 14},
+        {"replacement": True},
+        {"replacement": True, "num_samples": 64},
+    )
     found = {}
     for kwargs in options:
         generator = torch.Generator().manual_seed(3)
         found[f"{kwargs}"] = [
-            list(torch.utils.data.RandomSampler(range(7), generator=generator, **kwargs)), state(torch, generator),
-        ]  # fmt: skip
+            list(torch.utils.data.RandomSampler(range(7), generator=generator, **kwargs)),
+            state(torch, generator),
+        ]
     return found
 
 
@@ -58,7 +71,9 @@ def distributed_sampler(torch):
     for n, shuffle, drop_last, epoch in itertools.product((3, 10, 12), (True, False), (True, False), (0, 3)):
         parts = []
         for rank in range(4):
-            sampler = torch.utils.data.DistributedSampler(range(n), 4, rank, shuffle=shuffle, seed=5, drop_last=drop_last)
+            sampler = torch.utils.data.DistributedSampler(
+                range(n), 4, rank, shuffle=shuffle, seed=5, drop_last=drop_last
+            )
             sampler.set_epoch(epoch)
             parts.append([*sampler, len(sampler)])
         found[f"{n} {shuffle} {drop_last} {epoch}"] = parts
@@ -70,7 +85,9 @@ def random_split(torch):
     split = torch.utils.data.random_split
     torch.manual_seed(3)
     found = [list(part.indices) for part in split(range(10), [3, 7])]
-    found += [list(part.indices) for part in split(range(11), [0.5, 0.3, 0.2], generator=torch.Generator().manual_seed(42))]
+    found += [
+        list(part.indices) for part in split(range(11), [0.5, 0.3, 0.2], generator=torch.Generator().manual_seed(42))
+    ]
     return found, state(torch)
 
 
@@ -120,5 +137,5 @@ test_orders = scenario.test()
 
 
 def test_workers_change_no_order():
-    """Nor the draws, as in torch (whose workers are processes: forking them beside JAX's threads is not safe in a test)."""
+    """Nor the draws, as in torch (not asked here: its workers are processes, and forking beside JAX is not safe)."""
     assert plain(epochs(torchlike, 2)) == plain(epochs(torchlike, 0))

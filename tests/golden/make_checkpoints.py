@@ -1,4 +1,4 @@
-"""Makes the checkpoints that tests/serialization reads where torch is not installed. Run with torch: python make_checkpoints.py"""
+"""Makes the checkpoints of torch that tests/serialization reads. With torch: ``python make_checkpoints.py``."""
 
 import pathlib
 from collections import OrderedDict

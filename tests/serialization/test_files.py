@@ -26,7 +26,7 @@ def starts(data):
     """Name to the position of each record's bytes."""
     found = {}
     for info in zipfile.ZipFile(io.BytesIO(data)).infolist():
-        name, extra = struct.unpack("<HH", data[info.header_offset + 26:info.header_offset + 30])
+        name, extra = struct.unpack("<HH", data[info.header_offset + 26 : info.header_offset + 30])
         found[info.filename] = info.header_offset + 30 + name + extra
     return found
 
@@ -36,9 +36,15 @@ def test_layout_of_the_archive():
     z = zipfile.ZipFile(io.BytesIO(data))
     assert z.testzip() is None
     assert z.namelist() == [
-        "archive/data.pkl", "archive/.format_version", "archive/.storage_alignment", "archive/byteorder", "archive/data/0",
-        "archive/data/1", "archive/version", "archive/.data/serialization_id",
-    ]  # fmt: skip
+        "archive/data.pkl",
+        "archive/.format_version",
+        "archive/.storage_alignment",
+        "archive/byteorder",
+        "archive/data/0",
+        "archive/data/1",
+        "archive/version",
+        "archive/.data/serialization_id",
+    ]
     assert all(info.compress_type == zipfile.ZIP_STORED for info in z.infolist())
     assert z.read("archive/version") == b"3\n" and z.read("archive/byteorder") == b"little"
     identity = z.read("archive/.data/serialization_id")
@@ -202,7 +208,7 @@ def test_zip_files_that_are_no_checkpoints():
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as z:
         z.writestr("folder/readme.txt", "x")
-    with pytest.raises(RuntimeError, match="data.pkl"):
+    with pytest.raises(RuntimeError, match=r"data\.pkl"):
         serialization.load(io.BytesIO(file.getvalue()))
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as z:

@@ -36,7 +36,15 @@ def without_cuda(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "where", ["cpu", b"cpu", tl.device("cpu"), {"cuda:1": "cpu"}, lambda storage, tag: storage, lambda storage, tag: storage.cpu()]
+    "where",
+    [
+        "cpu",
+        b"cpu",
+        tl.device("cpu"),
+        {"cuda:1": "cpu"},
+        lambda storage, tag: storage,
+        lambda storage, tag: storage.cpu(),
+    ],
 )
 def test_from_a_gpu_to_the_cpu(where, without_cuda):
     x = serialization.load(tagged("cuda:1"), map_location=where)["x"]
@@ -62,7 +70,7 @@ def test_an_absent_gpu(where, without_cuda):
 
 def test_an_absent_gpu_among_others(monkeypatch):
     monkeypatch.setattr("torchlike.serialization.bridge.device_count", lambda kind: 1)
-    with pytest.raises(RuntimeError, match="CUDA device 3 but torch.cuda.device_count"):
+    with pytest.raises(RuntimeError, match=r"CUDA device 3 but torch\.cuda\.device_count"):
         serialization.load(tagged("cuda:3"))
 
 

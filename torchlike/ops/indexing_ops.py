@@ -7,6 +7,8 @@ position out of range and drops a write to it; torch raises. The tensor layer ch
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 
 import jax
@@ -70,11 +72,11 @@ def _spread(part, like):
 @op()
 def gather(input: Array, dim: Dim, index: Array, *, sparse_grad: bool = False):
     """``out[i][j] = input[index[i][j]][j]`` (for ``dim`` 0); the result has the shape of ``index``."""
-    if index.dtype not in (np.int64, np.int32):
-        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     d = canonical_dim(dim, input.ndim)
     if index.size == 0:
         return jnp.zeros(index.shape, input.dtype)
+    if index.dtype not in (np.int64, np.int32):
+        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     if max(index.ndim, 1) != max(input.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     shape = index.shape
@@ -123,17 +125,51 @@ def _combine(x, dim: int, index, src, how: str | None, include_self: bool):
         return x.at[places].set(src, mode=IN_BOUNDS)
     if not include_self:
         x = x.at[places].set(_neutral(how, x.dtype), mode=IN_BOUNDS)
-    at = x.at[places]
     if how == "prod":
-        return at.multiply(src, mode=IN_BOUNDS)
+        return _products(x, dim, index, src)
     if how == "amax":
-        return at.max(src, mode=IN_BOUNDS)
+        return x.at[places].max(src, mode=IN_BOUNDS)
     if how == "amin":
-        return at.min(src, mode=IN_BOUNDS)
-    total = at.add(src, mode=IN_BOUNDS)
+        return x.at[places].min(src, mode=IN_BOUNDS)
+    total = _added(x.at[places], src)
     if how == "sum":
         return total
     return _divide(total, _counts(x, places, include_self))
+
+
+def _added(at, values):
+    """``values`` added at places; of bools, "or"."""
+    return at.max(values, mode=IN_BOUNDS) if values.dtype == bool else at.add(values, mode=IN_BOUNDS)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _products(x, dim: int, index, src):
+    """``src`` multiplied into the places of ``index``. JAX has no derivative of this where places repeat."""
+    at = x.at[_places(index, dim)]
+    return at.min(src, mode=IN_BOUNDS) if x.dtype == bool else at.multiply(src, mode=IN_BOUNDS)
+
+
+@_products.defjvp
+def _(dim, primals, tangents):
+    x, index, src = primals
+    result = _products(x, dim, index, src)
+    of_self, of_src = _other_factors(x, dim, index, src, result)
+    slope = tangents[0] * of_self
+    return result, slope.at[_places(index, dim)].add(tangents[2] * of_src, mode=IN_BOUNDS)
+
+
+def _other_factors(x, dim: int, index, src, result):
+    """For each factor of ``_products``, the product of the others: by division, and anew where a single one is zero."""
+    places = _places(index, dim)
+    ones = jnp.ones((), x.dtype)
+    nonzero = jnp.where(x == 0, ones, x)
+    of_self = _products(nonzero, dim, index, src) / nonzero
+    zero = src == 0
+    zeros_there = jnp.zeros(x.shape, np.int32).at[places].add(zero.astype(np.int32), mode=IN_BOUNDS)
+    single = zero & (_picked(zeros_there, dim, index) == 1)
+    without = _products(x, dim, index, jnp.where(single, ones, src))
+    of_src = jnp.where(single, _picked(without, dim, index), _picked(result, dim, index) / jnp.where(zero, ones, src))
+    return of_self, of_src
 
 
 def _counts(x, places, include_self: bool):
@@ -166,11 +202,11 @@ def _neutral(how: str, dtype):
 def _scattered(name: str, input, dim: int, index, src, how: str | None = None, include_self: bool = True):
     """The body that the scatter operators share."""
     d = canonical_dim(dim, input.ndim)
-    if index.dtype not in (np.int64, np.int32):
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     _scatter_shapes(name, input, d, index, src)
     if index.size == 0:
         return input
+    if index.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     x, i = _lifted(input), _lifted(index)
     s = _head(_lifted(src), i)
     return _combine(x, d, i, s, how, include_self).reshape(input.shape)
@@ -283,15 +319,9 @@ def _reduction_grads(grad, result, x, dim: int, index, src, how: str, include_se
         share = grad / _counts(x, places, include_self).astype(promotion.real_of(np.dtype(grad.dtype)))
         to_self, to_src = share, pick(share)
     elif how == "prod":
-        ones = jnp.ones((), x.dtype)
-        nonzero_self = jnp.where(x == 0, ones, x)
-        to_self = grad * jnp.conj(_combine(nonzero_self, dim, index, src, how, include_self) / nonzero_self)
-        zero = src == 0
-        zeros_there = jnp.zeros(x.shape, np.int32).at[places].add(zero.astype(np.int32), mode=IN_BOUNDS)
-        single = zero & (pick(zeros_there) == 1)
-        without = _combine(x, dim, index, jnp.where(single, ones, src), how, include_self)
-        others = jnp.where(single, pick(without), pick(result) / jnp.where(zero, ones, src))
-        to_src = pick(grad) * jnp.conj(others)
+        start = x if include_self else x.at[places].set(1, mode=IN_BOUNDS)
+        of_self, of_src = _other_factors(start, dim, index, src, result)
+        to_self, to_src = grad * jnp.conj(of_self), pick(grad) * jnp.conj(of_src)
     else:
         from_self, from_src = x == result, src == pick(result)
         ties = from_self.astype(np.int32).at[places].add(from_src.astype(np.int32), mode=IN_BOUNDS)
@@ -372,7 +402,7 @@ def index_add(input: Array, dim: Dim, index: Array, source: Array, *, alpha: Sca
     s = source.reshape(x.shape[:d] + (index.size,) + x.shape[d + 1:])
     if not (type(alpha) is int and alpha == 1):
         s = s * _as(alpha, s.dtype)
-    return _at(x, d, index).add(s, mode=IN_BOUNDS).reshape(input.shape)
+    return _added(_at(x, d, index), s).reshape(input.shape)
 
 
 @op(inplace=True)
@@ -421,8 +451,9 @@ def index_fill(input: Array, dim: Dim, index: Array, value: Array):
 
 @index_fill.vjp
 def _(grad, dim, index):
-    picked = _along(_lifted(grad), canonical_dim(dim, grad.ndim), _lifted(index))
-    return _zeroed(grad, dim, index), None, picked.sum()
+    # A position that occurs twice counts once.
+    kept = _zeroed(grad, dim, index)
+    return kept, None, (grad - kept).sum()
 
 
 @op(name="index_fill", inplace=True)
@@ -502,7 +533,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False):
         raise IndexError("put_(): tried to put elements into an empty tensor")
     at = input.reshape(-1).at[index.reshape(-1)]
     values = source.reshape(-1)
-    return (at.add(values, mode=IN_BOUNDS) if accumulate else at.set(values, mode=IN_BOUNDS)).reshape(input.shape)
+    return (_added(at, values) if accumulate else at.set(values, mode=IN_BOUNDS)).reshape(input.shape)
 
 
 @put.vjp
@@ -518,7 +549,7 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None):
     if indices.dtype != np.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.name.capitalize()}")
     if dim is None:
-        return jnp.take(input.reshape(-1), indices.reshape(-1), mode="clip")
+        input, indices, dim = input.reshape(-1), indices.reshape(-1), 0
     if input.ndim != indices.ndim:
         raise RuntimeError(
             f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {input.ndim} dimensions for "
@@ -530,7 +561,7 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None):
     common = jnp.broadcast_shapes(rest_x, rest_i)
     x = jnp.broadcast_to(input, tuple(input.shape[k] if k == d else n for k, n in enumerate(common)))
     i = jnp.broadcast_to(indices, tuple(indices.shape[k] if k == d else n for k, n in enumerate(common)))
-    return _picked(x, d, i)
+    return _picked(x, d, jnp.where(i < 0, i + x.shape[d], i))
 
 
 # -- masks ------------------------------------------------------------------------------------------------------------
@@ -833,16 +864,19 @@ def run_positions(input: Array, dim: int | None = None):
 
 def _rows(input: np.ndarray, dim: int) -> np.ndarray:
     d = canonical_dim(dim, input.ndim)
-    return np.moveaxis(input, d, 0).reshape(input.shape[d], -1)
+    rows = np.moveaxis(input, d, 0)
+    return rows.reshape(rows.shape[0], math.prod(rows.shape[1:]))
 
 
-@op(method=False, differentiable=False)
+@op(differentiable=False)
 def nonzero_static(input: Array, *, size: int, fill_value: int = -1):
     """The first ``size`` positions of non-zero elements, filled up with ``fill_value``: ``(size, ndim)``."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     if input.ndim == 0:
         return jnp.zeros((size, 0), np.int64)
+    if input.size == 0:
+        return jnp.full((size, input.ndim), fill_value, np.int64)
     found = jnp.nonzero(input, size=size, fill_value=fill_value)
     return jnp.stack(found, axis=1).astype(np.int64)
 

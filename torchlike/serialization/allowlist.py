@@ -111,7 +111,8 @@ def user_table() -> dict[str, Any]:
         if isinstance(entry, tuple):
             if len(entry) != 2:
                 raise ValueError(
-                    f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(entry)}"
+                    "Expected tuple of length 2 (global, str of callable full path), but got tuple of length: "
+                    f"{len(entry)}"
                 )
             if type(entry[1]) is not str:
                 raise TypeError(
@@ -166,7 +167,7 @@ def checked_new(cls: Any) -> Callable[..., Any]:
     from torchlike.nn import Parameter
 
     if cls is Parameter:
-        return Parameter
+        return rebuild.new_parameter
     if _contains((OrderedDict, Counter, set, complex, Size), cls) or _contains(user_table().values(), cls):
         if not isinstance(cls, type):
             raise pickle.UnpicklingError(f"{cls!r} is not a class")

@@ -12,7 +12,7 @@ import numpy as np
 from torchlike import engine
 from torchlike.autograd import tape
 from torchlike.serialization.storages import DTYPES, UntypedStorage
-from torchlike.tensor import dtypes
+from torchlike.tensor import copying, dtypes
 from torchlike.tensor.device import device as Device
 from torchlike.tensor.tensor import Tensor
 
@@ -20,7 +20,7 @@ __all__ = ["Described", "describe", "device", "device_count", "is_device", "rebu
 
 
 class Described(NamedTuple):
-    """A tensor as a file has it. ``owner`` is what tensors with one storage have in common; ``read`` gives its elements."""
+    """A tensor as a file has it. Tensors on one storage have one ``owner``; ``read`` gives the storage's elements."""
 
     owner: Any
     numel: int
@@ -81,8 +81,14 @@ def _is_row_major(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 def user_attributes(tensor: Tensor) -> dict[str, Any]:
     """Python attributes that the user set on a tensor."""
-    cls = type(tensor)
-    return {k: v for k, v in vars(tensor).items() if k != "_value" and not hasattr(cls, k)}
+    attributes = vars(tensor)
+    # Most tensors have a value and perhaps a node: not worth a look at every name.
+    return {} if len(attributes) < 2 else {k: v for k, v in attributes.items() if not is_internal(tensor, k)}
+
+
+def is_internal(tensor: Tensor, name: str) -> bool:
+    """Whether an attribute is the tensor's own: a value, a place in the graph, a method."""
+    return name in copying._OWN or hasattr(type(tensor), name)
 
 
 def rebuild(
@@ -107,7 +113,7 @@ def rebuild(
     order = _memory_order(size, stride)
     in_order = [size[d] for d in order]
     dense = _is_row_major(in_order, [stride[d] for d in order])
-    if first is None and dense and offset == 0 and numel == total and numel:
+    if not storage.tensors and dense and offset == 0 and numel == total and numel:
         tensor = _root(storage, dtype, tuple(in_order), order, stride)
         storage.tensors[dtype] = tensor
     else:
@@ -144,8 +150,10 @@ def _on(array: np.ndarray, location: str) -> Tensor:
     return tensor if name == "cpu" else tensor.to(location)
 
 
-def _root(storage: UntypedStorage, dtype: str, in_order: tuple[int, ...], order: list[int], stride: Sequence[int]) -> Tensor:
-    """A tensor that is its whole storage, with the file's strides (channels_last and transposed weights keep theirs)."""
+def _root(
+    storage: UntypedStorage, dtype: str, in_order: tuple[int, ...], order: list[int], stride: Sequence[int]
+) -> Tensor:
+    """A tensor that is its whole storage, with the file's strides (channels_last and transposed weights keep them)."""
     array = _elements(storage, dtype).reshape(in_order)
     if order == list(range(len(order))):
         return _on(array, storage.location)
@@ -173,7 +181,10 @@ def _view(
         part = alias.narrow(0, offset, numel).view([size[d] for d in order])
         backward = [order.index(d) for d in range(len(order))]
         return (part if backward == list(range(len(order))) else part.permute(backward))._alias()
-    return alias.as_strided(size, stride, offset)._alias()
+    # repeated dimensions are expanded afterwards: as_strided would list the place of every element
+    once = tuple(1 if s == 0 else n for n, s in zip(size, stride, strict=True))
+    part = alias.as_strided(once, stride, offset)
+    return (part if once == size else part.expand(size))._alias()
 
 
 def rebuild_meta(dtype: str, size: Sequence[int], stride: Sequence[int], requires_grad: bool) -> Tensor:

@@ -1,4 +1,4 @@
-"""The format before torch 1.6: a stream of pickles (magic number, protocol, system, object, keys), then the storages' bytes."""
+"""The format before torch 1.6: pickles (magic number, protocol, system, object, keys), then the storages' bytes."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def read(
 ) -> Any:
     """Load from the old format.
 
-    The storages lie behind the pickle that uses them, and tensors are immutable once made; so the pickle is skimmed first
-    for its storages, then these are read, then ``load(file, persistent_load)`` builds the object.
+    The storages lie behind the pickle that uses them, and tensors are immutable once made; so the pickle is skimmed
+    first for its storages, then these are read, then ``load(file, persistent_load)`` builds the object.
 
     Raises:
         NotACheckpoint: this is another kind of file.
@@ -62,7 +62,8 @@ def read(
     start = file.tell()
     if path is not None and start == 0 and _is_tar(file):
         raise RuntimeError(
-            "this file is in the .tar format that torch wrote before version 0.2; load it with an old torch and save it again"
+            "this file is in the .tar format that torch wrote before version 0.2; load it with an old torch and save "
+            "it again"
         )
     try:
         magic = Unpickler(file).load()

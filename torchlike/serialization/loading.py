@@ -24,9 +24,9 @@ __all__ = ["get_unsafe_globals_in_checkpoint", "load"]
 
 _TRUE = ("1", "y", "yes", "true")
 _UNSAFE = (
-    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "
-    "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code "
-    "execution. Do it only if you got the file from a trusted source."
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
+    "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
+    "arbitrary code execution. Do it only if you got the file from a trusted source."
 )
 
 
@@ -43,11 +43,13 @@ def load(
 
     Args:
         f: a path, or a binary file with ``read``, ``readline``, ``seek`` and ``tell``.
-        map_location: where tensors go: a device or its name for all of them; a dictionary from location tags in the file to
-            tags; or a function of (storage, tag) that gives the storage at its place, or None for the default.
+        map_location: where tensors go: a device or its name for all of them; a dictionary from location tags in the
+            file to tags; or a function of (storage, tag) that gives the storage at its place, or None for the
+            default.
         pickle_module: a module like ``pickle``, for ``weights_only=False`` (which it implies).
-        weights_only: True (the default): only tensors, plain containers and what was added with ``add_safe_globals`` are
-            built, by an unpickler that cannot run code. False: everything, **including code that the file brings**.
+        weights_only: True (the default): only tensors, plain containers and what was added with ``add_safe_globals``
+            are built, by an unpickler that cannot run code. False: everything, **including code that the file
+            brings**.
         mmap: map the file instead of reading it: data is read from disk when a tensor is first used.
         pickle_load_args: ``encoding`` and others for the unpickler.
 
@@ -101,7 +103,8 @@ def _weights_only(given: bool | None, pickle_module: Any) -> bool:
     forbid = os.getenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0").lower() in _TRUE
     if force and forbid:
         raise RuntimeError(
-            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but "
+            "both were set."
         )
     if force:
         return True
@@ -206,14 +209,14 @@ def _explain(message: str) -> str:
             "Weights only load failed. This file can still be loaded, to do so you have two options, "
             "do those steps only if you trust the source of the checkpoint.\n"
             f"\t(1) {_UNSAFE}\n"
-            "\t(2) Alternatively, to load with `weights_only=True` please check the recommended steps in the following error "
-            f"message.\n\tWeightsUnpickler error: {message}"
+            "\t(2) Alternatively, to load with `weights_only=True` please check the recommended steps in the "
+            f"following error message.\n\tWeightsUnpickler error: {message}"
         )
     else:
         text = f"Weights only load failed. {_UNSAFE}\nWeightsUnpickler error: {message}"
     return (
-        f"{text}\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
-        "https://pytorch.org/docs/stable/generated/torch.load.html."
+        f"{text}\n\nCheck the documentation of torch.load to learn more about types accepted by default with "
+        "weights_only https://pytorch.org/docs/stable/generated/torch.load.html."
     )
 
 

@@ -282,7 +282,8 @@ class Pickler(pickle._Pickler):
         self._put(calls._rebuild_tensor_v2 if typed else calls._rebuild_tensor_v3)
         self.write(pickle.MARK)
         self._save_record(self._records.of_tensor(d), not typed)
-        self.write(_int(d.offset) + _ints(d.size) + _ints(d.stride) + (pickle.NEWTRUE if requires_grad else pickle.NEWFALSE))
+        wants_grad = pickle.NEWTRUE if requires_grad else pickle.NEWFALSE
+        self.write(_int(d.offset) + _ints(d.size) + _ints(d.stride) + wants_grad)
         self._save_no_hooks()
         if not typed:
             self._put(dtypes.NAMES[d.dtype])
@@ -300,7 +301,7 @@ def _is_ours(obj: Any, module: str) -> bool:
     if module != "torch" and not module.startswith("torch."):
         return False
     own = getattr(obj, "__module__", None) or ""
-    return own == "torchlike" or own.startswith("torchlike.") or torch_names.is_registered(obj) or _is_shown(obj, module)
+    return own.partition(".")[0] == "torchlike" or torch_names.is_registered(obj) or _is_shown(obj, module)
 
 
 def _is_shown(obj: Any, module: str) -> bool:
@@ -312,9 +313,9 @@ def _is_shown(obj: Any, module: str) -> bool:
 
 
 def _is_plain(tensor: Tensor) -> bool:
-    return not (
-        tensor.is_sparse or tensor.is_sparse_csr or tensor._value.aval.device == "meta" or bridge.user_attributes(tensor)
-    )
+    if tensor.is_sparse or tensor.is_sparse_csr or tensor._value.aval.device == "meta":
+        return False
+    return not bridge.user_attributes(tensor)
 
 
 def _text(s: str) -> bytes:

@@ -11,7 +11,7 @@ from torchlike.serialization.storages import TypedStorage, UntypedStorage
 from torchlike.tensor import dtypes
 from torchlike.tensor.tensor import Tensor
 
-__all__ = ["CALLABLE"]
+__all__ = ["CALLABLE", "new_parameter"]
 
 CALLABLE: dict[str, Callable[..., Any]] = {}
 """torch's full name of each function here to the function."""
@@ -87,11 +87,18 @@ def _resolve(tensor: Tensor, metadata: dict[str, bool] | None) -> Tensor:
     return tensor.detach().requires_grad_(requires_grad)
 
 
-@_called("torch._utils")
-def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Tensor:
+def new_parameter(data: Tensor, requires_grad: bool = True) -> Tensor:
+    """A parameter of a loaded tensor; a file must not bring anything else to make it of (a size, for one)."""
     from torchlike.nn import Parameter
 
+    if not isinstance(data, Tensor):
+        raise TypeError(f"a parameter in the file has a {type(data).__name__} where its tensor should be")
     return Parameter(data, bool(requires_grad))
+
+
+@_called("torch._utils")
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Tensor:
+    return new_parameter(data, requires_grad)
 
 
 @_called("torch._utils")
@@ -120,7 +127,7 @@ def _set_attributes(tensor: Tensor, state: Any) -> Tensor:
     parts = state if isinstance(state, tuple) and len(state) == 2 else (state,)
     for part in parts:
         for name, value in (part or {}).items():
-            if type(name) is not str or hasattr(type(tensor), name) or name == "_value":
+            if type(name) is not str or bridge.is_internal(tensor, name):
                 raise TypeError(f"a tensor in the file has a state that would overwrite the attribute {name!r}")
             setattr(tensor, name, value)
     return tensor
@@ -134,7 +141,9 @@ def _rebuild_meta_tensor_no_storage(
 
 
 @_called("torch._utils")
-def _rebuild_device_tensor_from_cpu_tensor(data: Tensor, dtype: dtypes.dtype, device: str, requires_grad: bool) -> Tensor:
+def _rebuild_device_tensor_from_cpu_tensor(
+    data: Tensor, dtype: dtypes.dtype, device: str, requires_grad: bool
+) -> Tensor:
     target = restorer(current_map_location.get())(UntypedStorage(None, "cpu", 0), str(device)).location
     return data.detach().to(dtype=dtype, device=target).requires_grad_(bool(requires_grad))
 
@@ -145,7 +154,8 @@ def _rebuild_sparse_tensor(layout: Any, data: Sequence[Any]) -> Tensor:
 
     if layout is torchlike.sparse_coo:
         indices, values, size, *coalesced = data
-        return torchlike.sparse_coo_tensor(indices, values, size, **({"is_coalesced": coalesced[0]} if coalesced else {}))
+        known = {"is_coalesced": coalesced[0]} if coalesced else {}
+        return torchlike.sparse_coo_tensor(indices, values, size, **known)
     compressed, plain, values, size = data
     return torchlike.sparse_compressed_tensor(compressed, plain, values, size, layout=layout)
 

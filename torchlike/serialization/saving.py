@@ -37,8 +37,8 @@ def save(
 
     Args:
         obj: what to save.
-        f: a path, or a binary file with ``write``. A path is replaced only when everything was written: the data goes to a
-            temporary file in the same folder, which then takes the name.
+        f: a path, or a binary file with ``write``. A path is replaced only when everything was written: the data goes
+            to a temporary file in the same folder, which then takes the name.
         pickle_module: a module like ``pickle``. With another one, real torch may not be able to read the file.
         pickle_protocol: the pickle protocol.
 

@@ -9,39 +9,53 @@ from typing import Any
 __all__ = ["find", "is_registered", "register", "torch_path"]
 
 _NN_MODULES = {
-    "activation": """CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish
-        MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink Softsign
-        Tanh Tanhshrink Threshold""",
+    "activation": """
+        CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish
+        MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus
+        Softshrink Softsign Tanh Tanhshrink Threshold
+    """,
     "adaptive": "AdaptiveLogSoftmaxWithLoss",
     "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm",
     "channelshuffle": "ChannelShuffle",
     "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
-    "conv": """Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d
-        LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d""",
+    "conv": """
+        Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d
+        LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d
+    """,
     "distance": "CosineSimilarity PairwiseDistance",
     "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
     "flatten": "Flatten Unflatten",
     "fold": "Fold Unfold",
-    "instancenorm": """InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d
-        LazyInstanceNorm3d""",
+    "instancenorm": """
+        InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
+    """,
     "linear": "Bilinear Identity LazyLinear Linear NonDynamicallyQuantizableLinear",
-    "loss": """BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss
-        HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MSELoss MarginRankingLoss MultiLabelMarginLoss
-        MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss
-        TripletMarginLoss TripletMarginWithDistanceLoss""",
+    "loss": """
+        BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss
+        HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MSELoss MarginRankingLoss
+        MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss
+        SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
+    """,
     "module": "Module",
     "normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
-    "padding": """CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d
-        ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d""",
+    "padding": """
+        CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d
+        ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d
+        ZeroPad3d
+    """,
     "pixelshuffle": "PixelShuffle PixelUnshuffle",
-    "pooling": """AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
-        AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d
-        MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d""",
+    "pooling": """
+        AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
+        AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d
+        LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d
+    """,
     "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
     "sparse": "Embedding EmbeddingBag",
-    "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer",
+    "transformer": """
+        Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
+    """,
     "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
-}  # fmt: skip
+}
 _OPTIMIZERS = """ASGD Adadelta Adagrad Adam AdamW Adamax LBFGS NAdam RAdam RMSprop Rprop SGD Optimizer"""
 _DATA = {
     "dataset": "ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset",
@@ -53,14 +67,12 @@ _DATA = {
 # (room, class name) -> torch's module: torch's layers live deeper than the namespace that shows them.
 _HOMES: dict[tuple[str, str], str] = {
     **{("nn", c): f"torch.nn.modules.{m}" for m, classes in _NN_MODULES.items() for c in classes.split()},
-    **{("nn", c): "torch.nn.parameter" for c in ("Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter")},
-    ("nn", "DataParallel"): "torch.nn.parallel.data_parallel",
-    ("nn", "DistributedDataParallel"): "torch.nn.parallel.distributed",
-    **{("optim", c): f"torch.optim.{c.lower()}" for c in _OPTIMIZERS.split()},
-    ("optim", "SparseAdam"): "torch.optim.sparse_adam",
-    ("optim", "Adafactor"): "torch.optim._adafactor",
-    ("optim", "Muon"): "torch.optim._muon",
-    **{("utils", c): f"torch.utils.data.{m}" for m, classes in _DATA.items() for c in classes.split()},
+    **{("nn", c): "torch.nn.parameter" for c in ("Buffer", "Parameter", "UninitializedBuffer",
+    "UninitializedParameter")}, ("nn", "DataParallel"): "torch.nn.parallel.data_parallel", ("nn",
+    "DistributedDataParallel"): "torch.nn.parallel.distributed", **{("optim", c): f"torch.optim.{c.lower()}" for c in
+    _OPTIMIZERS.split()}, ("optim", "SparseAdam"): "torch.optim.sparse_adam", ("optim", "Adafactor"):
+    "torch.optim._adafactor", ("optim", "Muon"): "torch.optim._muon", **{("utils", c): f"torch.utils.data.{m}" for m,
+    classes in _DATA.items() for c in classes.split()},
 }
 
 # What has another name in files than the object that stands for it here, both ways.
@@ -119,6 +131,11 @@ def find(module: str, name: str) -> Any:
     known = _by_path.get((module, name))
     if known is not None:
         return known
+    if module == "torch._C":  # built-in functions and methods are saved as attributes of these
+        if name == "_VariableFunctionsClass":
+            return sys.modules["torchlike"]
+        if name == "TensorBase":
+            return sys.modules["torchlike"].Tensor
     module = _SHOWN_IN.get(module, module)
     parts = ["torchlike", *module.split(".")[1:]]
     for n in range(len(parts), 0, -1):

@@ -1,9 +1,9 @@
 """A restricted unpickler: builds tensors and plain containers, and can call nothing that is not on its list.
 
-It is a machine of its own, not Python's unpickler with a filter. A name in a pickle is looked up in a table of full names
-and nowhere else: nothing is imported, no attribute is followed. What is called must be callable by that table, what is
-built upon must be of a class in it; so no sequence of opcodes leads to other code. ``Skimmer`` runs the same machine with
-nothing behind it: it finds out what a pickle contains.
+It is a machine of its own, not Python's unpickler with a filter. A name in a pickle is looked up in a table of full
+names and nowhere else: nothing is imported, no attribute is followed. What is called must be callable by that table,
+what is built upon must be of a class in it; so no sequence of opcodes leads to other code. ``Skimmer`` runs the same
+machine with nothing behind it: it finds out what a pickle contains.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _decoded(s: Any) -> Any:
     return s.decode("ascii", "replace") if isinstance(s, bytes) else s
 
 
-# -- the opcodes --------------------------------------------------------------------------------------------------------
+# -- the opcodes ----------------------------------------------------------------------------------------------------
 
 
 @_opcode(pickle.PROTO)
@@ -409,10 +409,12 @@ def _python2_string(u: Unpickler, data: bytes) -> Any:
     return data if u.encoding == "bytes" else data.decode(u.encoding)
 
 
-for _code, _form, _n in ((pickle.SHORT_BINUNICODE, "<B", 1), (pickle.BINUNICODE, "<I", 4), (pickle.BINUNICODE8, "<Q", 8)):
-    _sized(_code, _form, _n, lambda u, data: data.decode("utf-8", "surrogatepass"))
-for _code, _form, _n in ((pickle.SHORT_BINBYTES, "<B", 1), (pickle.BINBYTES, "<I", 4), (pickle.BINBYTES8, "<Q", 8)):
-    _sized(_code, _form, _n, lambda u, data: data)
+_LENGTHS = (("<B", 1), ("<I", 4), ("<Q", 8))
+_UNICODE = (pickle.SHORT_BINUNICODE, pickle.BINUNICODE, pickle.BINUNICODE8)
+_BYTES = (pickle.SHORT_BINBYTES, pickle.BINBYTES, pickle.BINBYTES8)
+for _unicode, _bytes, (_form, _n) in zip(_UNICODE, _BYTES, _LENGTHS, strict=True):
+    _sized(_unicode, _form, _n, lambda u, data: data.decode("utf-8", "surrogatepass"))
+    _sized(_bytes, _form, _n, lambda u, data: data)
 _sized(pickle.BYTEARRAY8, "<Q", 8, lambda u, data: bytearray(data))
 for _code, _form, _n in ((pickle.LONG1, "<B", 1), (pickle.LONG4, "<I", 4)):
     _sized(_code, _form, _n, lambda u, data: int.from_bytes(data, "little", signed=True))
@@ -420,7 +422,7 @@ for _code, _form, _n in ((pickle.SHORT_BINSTRING, "<B", 1), (pickle.BINSTRING, "
     _sized(_code, _form, _n, _python2_string)
 
 
-# -- looking without building -------------------------------------------------------------------------------------------
+# -- looking without building ---------------------------------------------------------------------------------------
 
 
 class _Unmade:

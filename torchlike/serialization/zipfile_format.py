@@ -1,4 +1,4 @@
-"""torch's zip archive: ``name/data.pkl`` beside one record for each storage, stored uncompressed and aligned to 64 bytes."""
+"""torch's zip archive: ``name/data.pkl`` and a record for each storage, uncompressed and aligned to 64 bytes."""
 
 from __future__ import annotations
 
@@ -209,6 +209,6 @@ def _map_file(path: str) -> np.ndarray:
 
 def _damaged(what: str) -> RuntimeError:
     return RuntimeError(
-        f"PytorchStreamReader failed reading zip archive: {what}. The checkpoint is probably damaged: it may have been cut "
-        "off while it was saved or transferred. Save or download it again."
+        f"PytorchStreamReader failed reading zip archive: {what}. The checkpoint is probably damaged: it may have "
+        "been cut off while it was saved or transferred. Save or download it again."
     )

@@ -18,7 +18,6 @@ from torchlike.engine import local
 from torchlike.ops import indexing, indexing_ops, joining
 from torchlike.ops.declare import canonical_dim
 from torchlike.tensor import dtypes
-from torchlike.tensor.creation import arange
 from torchlike.tensor.dispatch import host_function, index, into, ints, make_function, write_out
 from torchlike.tensor.facade import facade
 from torchlike.tensor.indexing import check_bounds
@@ -320,7 +319,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         lined = reshape(t, [sizes[k] if j == k else 1 for j in builtins.range(len(sizes))])
         grids.append(expand(lined, sizes))
     if swap:
-        grids = [g.transpose(0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 
@@ -362,10 +360,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 # -- joining any number of tensors ------------------------------------------------------------------------------------
 
 
-def _listed(tensors: Sequence[Any]) -> list[Tensor]:
-    return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else list(tensors)
-
-
 @facade(method=False)
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
@@ -381,6 +375,8 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     columns = list(tensors)
     if not columns:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if len(columns) == 1 and columns[0].ndim == 1:
+        return columns[0]
     return apply(joining.cartesian_prod, ((len(columns),), ()), columns)[0]
 
 
@@ -392,6 +388,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     """Central differences along each of ``dim``: samples ``spacing`` apart, or at the positions in tensors."""
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    spacing = 1 if spacing is None else spacing
     dims = ints(dim)
     dims = tuple(builtins.range(input.ndim)) if dims is None else (dims,) if isinstance(dims, int) else dims
     several = isinstance(spacing, (tuple, list))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from torchlike import ops
@@ -18,11 +20,17 @@ FACADES = [shape, conversion, creation, functions]
 for _name in ("functions_dynamic", "functions_linalg"):
     if importlib.util.find_spec(f"torchlike.tensor.{_name}"):
         FACADES.append(importlib.import_module(f"torchlike.tensor.{_name}"))
-facade.load(registry, FACADES)
 
-for _name, _method in registry.methods.items():
-    if _name not in Tensor.__dict__:
-        setattr(Tensor, _name, _method)
+
+def attach(modules: Sequence[ModuleType]) -> None:
+    """Add facade functions (of this layer or one above) to the registry and to ``Tensor``."""
+    facade.load(registry, modules)
+    for name, method in registry.methods.items():
+        if name not in Tensor.__dict__:
+            setattr(Tensor, name, method)
+
+
+attach(FACADES)
 
 _BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow",

@@ -58,15 +58,16 @@ class DataLoader(Generic[T_co]):
     ``i % num_workers``, and batches come in the sampler's order. Reading files, decoding images and NumPy release the
     interpreter, so that they run side by side; Python code of a dataset does not. Each worker has a shallow copy of the
     dataset, the seed that torch gives it (``get_worker_info().seed``) and its own default generator for torch's random
-    functions; the streams of Python's ``random`` and of ``numpy.random`` are shared with the main thread. A trace ends at
-    each next batch.
+    functions; the streams of Python's ``random`` and of ``numpy.random`` are shared with the main thread. A trace
+    ends at each next batch.
 
     Args:
         dataset: by index (``__getitem__``), or a stream (``IterableDataset``).
         batch_size: samples a batch; None turns batching off.
         shuffle: a new random order in each epoch.
         sampler: an iterable of indices.
-        batch_sampler: an iterable of lists of indices; instead of ``batch_size``, ``shuffle``, ``sampler``, ``drop_last``.
+        batch_sampler: an iterable of lists of indices; instead of ``batch_size``, ``shuffle``, ``sampler``,
+            ``drop_last``.
         num_workers: how many workers; 0 fetches in the loop itself.
         collate_fn: list of samples -> batch (default: ``default_collate``; without batching ``default_convert``).
         pin_memory: call ``pin_memory()`` of tensors and of batches of other types, where there is an accelerator.
@@ -141,7 +142,8 @@ class DataLoader(Generic[T_co]):
             for option, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
                 if value is not None:
                     raise ValueError(
-                        f"DataLoader with IterableDataset: expected unspecified {option} option, but got {option}={value}"
+                        f"DataLoader with IterableDataset: expected unspecified {option} option, but got "
+                        f"{option}={value}"
                     )
         else:
             self._dataset_kind = _DatasetKind.Map
@@ -255,9 +257,9 @@ class DataLoader(Generic[T_co]):
             else "DataLoader is not able to compute a suggested max number of worker in current system."
         )
         warnings.warn(
-            f"This DataLoader will create {self.num_workers} worker processes in total. {suggestion} Please be aware that "
-            "excessive worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid "
-            "potential slowness/freeze if necessary.",
+            f"This DataLoader will create {self.num_workers} worker processes in total. {suggestion} Please be aware "
+            "that excessive worker creation might get DataLoader running slow or even freeze, lower the worker "
+            "number to avoid potential slowness/freeze if necessary.",
             stacklevel=3,
         )
 
@@ -314,8 +316,8 @@ class _Batches:
         )
         if self._num_workers > 0:
             message += (
-                "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
-                "replica at each worker. Please see "
+                "For multiprocessing data-loading, this could be caused by not properly configuring the "
+                "IterableDataset replica at each worker. Please see "
                 "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
             )
         warnings.warn(message, stacklevel=3)
@@ -372,7 +374,8 @@ class _MultiProcessingDataLoaderIter(_Batches):
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._workers = [
             start_worker(
-                i, self._num_workers, self._base_seed, self._dataset, self._make_fetcher, loader.worker_init_fn, self._done
+                i, self._num_workers, self._base_seed, self._dataset, self._make_fetcher, loader.worker_init_fn,
+                self._done
             )
             for i in range(self._num_workers)
         ]

@@ -28,8 +28,8 @@ T_co = TypeVar("T_co", covariant=True)
 class Dataset(Generic[T_co]):
     """A map from indices (or keys) to samples.
 
-    Subclasses define ``__getitem__``, mostly ``__len__``, and where it is faster ``__getitems__(indices)``, which gives the
-    list of the samples of a batch.
+    Subclasses define ``__getitem__``, mostly ``__len__``, and where it is faster ``__getitems__(indices)``, which
+    gives the list of the samples of a batch.
     """
 
     def __getitem__(self, index: Any) -> T_co:
@@ -42,8 +42,8 @@ class Dataset(Generic[T_co]):
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """A stream of samples: subclasses define ``__iter__``.
 
-    With several workers each has a copy of the dataset, and each copy gives the whole stream unless it takes its own part
-    (see ``get_worker_info``).
+    With several workers each has a copy of the dataset, and each copy gives the whole stream unless it takes its own
+    part (see ``get_worker_info``).
     """
 
     def __add__(self, other: Dataset[T_co]) -> ChainDataset:
@@ -75,8 +75,8 @@ class StackDataset(Dataset[Any]):
     def __init__(self, *args: Dataset[Any], **kwargs: Dataset[Any]) -> None:
         if args and kwargs:
             raise ValueError(
-                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types "
-                "are given."
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both "
+                "types are given."
             )
         parts: Sequence[Any] = args or list(kwargs.values())
         if not parts:
@@ -184,8 +184,8 @@ class Subset(Dataset[T_co]):
         if cls.__getitem__ is not Subset.__getitem__ and cls.__getitems__ is Subset.__getitems__:
             raise NotImplementedError(
                 f"{cls.__name__} overrides __getitem__ but not __getitems__. When subclassing Subset and overriding "
-                "__getitem__, you must also override __getitems__ to ensure DataLoader works correctly with your custom "
-                "logic. A simple implementation:\n\n"
+                "__getitem__, you must also override __getitems__ to ensure DataLoader works correctly with your "
+                "custom logic. A simple implementation:\n\n"
                 "def __getitems__(self, indices):\n    return [self.__getitem__(idx) for idx in indices]"
             )
         self.dataset = dataset
@@ -214,8 +214,8 @@ def random_split(
 
     Args:
         dataset: what to split.
-        lengths: sizes that sum up to the dataset's, or fractions that sum up to 1: sizes are then rounded down, and what
-            remains goes to the first subsets, one each.
+        lengths: sizes that sum up to the dataset's, or fractions that sum up to 1: sizes are then rounded down, and
+            what remains goes to the first subsets, one each.
         generator: the source of the permutation (one ``randperm`` of the dataset's size); default generator if None.
 
     Raises:

@@ -1,7 +1,7 @@
 """Collating: a list of samples becomes a batch of the same structure, with tensors stacked.
 
-Samples whose values are on the host already are stacked by NumPy: one copy, where a recorded ``stack`` of 64 small tensors
-would be a program of 64 inputs.
+Samples whose values are on the host already are stacked by NumPy: one copy, where a recorded ``stack`` of 64 small
+tensors would be a program of 64 inputs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import torchlike as torch
+from torchlike.autograd import tape
 from torchlike.engine.values import is_tracer
 from torchlike.tensor.tensor import Tensor
 
@@ -25,9 +26,9 @@ _NOT_NUMBERS = "SUO"  # kinds of NumPy arrays of text and of objects
 def map_structure(function: Callable[[Any], Any], data: Any, *, tuples: bool) -> Any:
     """Apply ``function`` to the items of one container, and make a container of the same type of the results.
 
-    Mappings and sequences keep their type where that can be copied and changed or made anew; otherwise they become a plain
-    dict or list. Without ``tuples``, a plain tuple becomes a list, as torch's loaders have always done. ``NotImplemented``
-    if ``data`` is no container.
+    Mappings and sequences keep their type where that can be copied and changed or made anew; otherwise they become a
+    plain dict or list. Without ``tuples``, a plain tuple becomes a list, as torch's loaders have always done.
+    ``NotImplemented`` if ``data`` is no container.
     """
     if isinstance(data, Mapping):
         results = {key: function(data[key]) for key in data}
@@ -77,8 +78,8 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None 
 
     Args:
         batch: the samples, a sequence.
-        collate_fn_map: type, or tuple of types, to a function ``(samples, *, collate_fn_map)``. The exact type is looked
-            up first, then the first entry that the sample is an instance of. Containers are entered.
+        collate_fn_map: type, or tuple of types, to a function ``(samples, *, collate_fn_map)``. The exact type is
+            looked up first, then the first entry that the sample is an instance of. Containers are entered.
 
     Raises:
         TypeError: a type that is neither in the map nor a container.
@@ -94,7 +95,9 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None 
     if isinstance(sample, Mapping):
         columns: Any = {key: [s[key] for s in batch] for key in sample}
         keys = iter(columns)
-        return map_structure(lambda _: collate(columns[next(keys)], collate_fn_map=collate_fn_map), sample, tuples=False)
+        return map_structure(
+            lambda _: collate(columns[next(keys)], collate_fn_map=collate_fn_map), sample, tuples=False
+        )
     if isinstance(sample, Sequence):
         if not (isinstance(sample, tuple) and hasattr(sample, "_fields")) and any(len(s) != len(sample) for s in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
@@ -124,12 +127,12 @@ def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> An
 
 def host_array(tensor: Any) -> np.ndarray | None:
     """The elements of a plain CPU tensor that are known already, not to be written to; None for other tensors."""
-    if type(tensor) is not Tensor or tensor._node is not None:
+    if type(tensor) is not Tensor:
         return None
-    storage, value = tensor._storage, tensor._value
-    if (storage is not None and storage.version != tensor._seen) or value.array is None or value.aval.device != "cpu":
-        return None
+    value = tape.current(tensor)
     array = value.array
+    if array is None or tensor._node is not None or value.aval.device != "cpu":
+        return None
     if type(array) is np.ndarray:
         return array
     return None if is_tracer(array) else np.asarray(array)

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from torchlike.tensor.tensor import Tensor
-from torchlike.utils.data._utils.collate import default_collate, host_array
+from torchlike.utils.data._utils.collate import (
+    collate_tensor_fn,
+    default_collate,
+    default_collate_fn_map,
+    host_array,
+)
 from torchlike.utils.data.dataset import Subset, TensorDataset
 
 __all__ = ["IterableFetcher", "MapFetcher"]
@@ -27,7 +32,7 @@ class MapFetcher:
         dataset = self.dataset
         if not self.auto_collation:
             return self.collate_fn(dataset[index])
-        if self.collate_fn is default_collate:
+        if self.collate_fn is default_collate and default_collate_fn_map[Tensor] is collate_tensor_fn:
             rows = _tensor_rows(dataset, index)
             if rows is not None:
                 return rows

@@ -27,7 +27,8 @@ class WorkerInfo:
         num_workers: how many there are.
         seed: the loader's base seed plus ``id``.
         dataset: the worker's copy of the dataset (a shallow one: attributes set on it are the worker's own).
-        rng: the worker's own sources: ``random_generator`` (Python's) and ``torch_generator``, both seeded with ``seed``.
+        rng: the worker's own sources: ``random_generator`` (Python's) and ``torch_generator``, both seeded with
+            ``seed``.
         worker_method: "thread".
     """
 
@@ -104,8 +105,8 @@ def start_worker(
 ) -> queue.SimpleQueue[Any]:
     """Start a worker; returns the queue of its tasks.
 
-    A task ``(number, index)`` is answered in ``done`` by ``(number, worker_id, batch)``; the batch may be a ``WorkerError`` or
-    ``Ended``. A task "restart" begins a new pass over the dataset, None ends the worker.
+    A task ``(number, index)`` is answered in ``done`` by ``(number, worker_id, batch)``; the batch may be a
+    ``WorkerError`` or ``Ended``. A task "restart" begins a new pass over the dataset, None ends the worker.
     """
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     arguments = (tasks, done, worker_id, num_workers, base_seed + worker_id, dataset, make_fetcher, init_fn)
