@@ -27,6 +27,7 @@ from torchlike.tensor import dtypes as _dtypes
 from torchlike.tensor import formats as _formats
 from torchlike.tensor import legacy as _legacy
 from torchlike.tensor import namespace as _namespace
+from torchlike.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from torchlike.random import sampling as _sampling
 
 _namespace.attach([_sampling])

@@ -224,3 +224,50 @@ def test_other_pickle_modules(module):
     file.seek(0)
     c = serialization.load(file, pickle_module=module)
     assert c["x"].tolist() == [1, 1] and c["f"](1) == 2
+
+
+def test_whole_modules_of_torch():
+    model = serialization.load(GOLDEN / "module.pth", weights_only=False)
+    assert type(model) is tl.nn.Sequential and type(model[0]) is tl.nn.Linear
+    state = serialization.load(GOLDEN / "training.pth")["model"]
+    assert {k: v.tolist() for k, v in model.state_dict().items()} == {k: v.tolist() for k, v in state.items()}
+    assert model.eval()(tl.ones(2, 3)).shape == (2, 1)
+
+
+def test_whole_modules_for_torch():
+    torch = pytest.importorskip("torch")
+    ours = serialization.load(GOLDEN / "module.pth", weights_only=False).eval()
+    file = io.BytesIO()
+    serialization.save(ours, file)
+    assert b"torch.nn.modules.linear\nLinear\n" in file.getvalue()
+    file.seek(0)
+    theirs = torch.load(file, weights_only=False)
+    assert type(theirs) is torch.nn.Sequential
+    assert theirs(torch.ones(2, 3)).tolist() == pytest.approx(ours(tl.ones(2, 3)).tolist(), rel=1e-5)
+    file.seek(0)
+    assert serialization.get_unsafe_globals_in_checkpoint(file)[0] == "torch.nn.modules.container.Sequential"
+    file.seek(0)
+    with serialization.safe_globals([tl.nn.Sequential, tl.nn.Linear, tl.nn.BatchNorm1d, tl.nn.ReLU]):
+        assert type(serialization.load(file)) is tl.nn.Sequential
+
+
+def test_functions_of_torch():
+    functions = [tl.exp, tl.nn.functional.relu, tl.nn.functional.linear, tl.Tensor.exp, tl.strided]
+    file = io.BytesIO()
+    serialization.save(functions, file)
+    file.seek(0)
+    assert serialization.load(file, weights_only=False) == functions
+    torch = pytest.importorskip("torch")
+    file.seek(0)
+    theirs = torch.load(file, weights_only=False)
+    assert theirs[0] is torch.exp and theirs[2] is torch.nn.functional.linear
+    assert theirs[1] in (torch.relu, torch.nn.functional.relu)
+    file = io.BytesIO()
+    torch.save([torch.exp, torch.nn.functional.relu, torch.nn.functional.gelu, torch.Tensor.exp], file)
+    file.seek(0)
+    assert serialization.load(file, weights_only=False) == [
+        tl.exp,
+        tl.nn.functional.relu,
+        tl.nn.functional.gelu,
+        tl.Tensor.exp,
+    ]

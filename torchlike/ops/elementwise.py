@@ -470,11 +470,16 @@ def _(grad, input, result):
     return jnp.where(input == 0, 0, grad * (result / input)), jnp.zeros_like(grad)
 
 
-@op(promote=ARITH, opmath=False, inplace=True, differentiable=False)
+@op(promote=ARITH, opmath=False, inplace=True)
 def nextafter(input: Array, other: Array):
     """The next floating-point number after ``input`` towards ``other``."""
     reject("nextafter_cpu", input, BOOL, INTEGER, COMPLEX)
     return jnp.nextafter(input, other)
+
+
+@nextafter.vjp
+def _(grad):
+    return grad, jnp.zeros_like(grad)
 
 
 @op(inplace=True, strides="elementwise", differentiable=False)
@@ -629,7 +634,12 @@ def _(grad, input):
 def logaddexp(input: Array, other: Array):
     """``log(exp(input) + exp(other))`` without overflow."""
     reject("logaddexp_cpu", input, BOOL, INTEGER)
-    return jnp.logaddexp(input, other)
+    if not is_complex(input):
+        return jnp.logaddexp(input, other)
+    # By the larger real part, as torch does: the imaginary part is not brought back to [-pi, pi].
+    less = input.real < other.real
+    small, large = jnp.where(less, input, other), jnp.where(less, other, input)
+    return jnp.log1p(jnp.exp(small - large)) + large
 
 
 @logaddexp.vjp
@@ -960,7 +970,6 @@ def _refuse_clamp(x, *bounds) -> None:
         raise NotImplementedError("clamp is not supported for complex types")
     if all(b is None for b in bounds):
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    reject("clamp_scalar_cpu", x, BOOL)
 
 
 @op(promote=ARITH, inplace=True, aliases=("clip",), node="ClampBackward1")

@@ -1,26 +1,394 @@
-"""Random tensors: ``rand, randn, randint, randperm, normal_, uniform_, bernoulli_, ...``, drawn on the host as torch draws."""
+"""Random tensors: ``rand, randn, randint, randperm, normal_, uniform_, bernoulli_, ...``.
+
+Numbers are drawn on the host, at the call and in program order, from torch's own streams (``streams.py``).
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
+from torchlike.autograd import tape
+from torchlike.ops import promotion
 from torchlike.random.generator import default_generator
+from torchlike.random.streams import Stream
+from torchlike.tensor import device as devices
+from torchlike.tensor import dtypes
+from torchlike.tensor.conversion import resolve
+from torchlike.tensor.creation import _size
+from torchlike.tensor.dispatch import index, write_out
 from torchlike.tensor.facade import facade
+from torchlike.tensor.formats import preserve_format, strided
+from torchlike.tensor.shape import with_format
 from torchlike.tensor.tensor import Tensor
 
 
-@facade(function=False)
-def uniform_(input: Tensor, from_: float = 0, to: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill with uniform numbers of [from, to)."""
-    input._check_inplace()
-    s = (generator or default_generator).stream
-    aval = input._value.aval
-    input._write(Tensor._from_numpy(s.uniform(aval.size, from_, to, aval.dtype).reshape(aval.shape), device=aval.device))
-    return input
+def stream_of(generator: Any) -> Stream:
+    """The stream of a generator argument (None means the default generator)."""
+    return (default_generator if generator is None else generator).stream
+
+
+def _made(array: np.ndarray, shape: tuple[int, ...], device: Any, requires_grad: bool, out: Any = None) -> Tensor:
+    name = devices.engine_device(device)
+    if name != "cpu":
+        resolve(name)
+    t = Tensor._from_numpy(np.asarray(array).reshape(shape))
+    if name != "cpu":
+        t = t.to(devices.from_engine(name))
+    if out is not None:
+        return write_out(out, t)
+    return t.requires_grad_() if requires_grad else t
+
+
+def _float_dtype(dtype: Any, out: Any = None) -> np.dtype:
+    if dtype is None:
+        return promotion.default_dtype() if out is None else out._value.aval.dtype
+    return dtypes.numpy_of(dtype)
+
+
+def _check_layout(layout: Any) -> None:
+    if layout is not None and layout is not strided:
+        raise NotImplementedError(f"layout {layout}: only torch.strided tensors exist")
+
+
+def _complex(draw: Any, n: int, dtype: np.dtype, scale: float = 1.0) -> np.ndarray:
+    """Complex numbers from twice as many real ones."""
+    parts = draw(2 * n, promotion.real_of(dtype))
+    return (parts * parts.dtype.type(scale) if scale != 1.0 else parts).view(dtype)
+
+
+def _unit(s: Stream, n: int, dtype: np.dtype, name: str) -> np.ndarray:
+    if promotion.is_complex(dtype):
+        return _complex(lambda m, d: s.uniform(m, 0.0, 1.0, d), n, dtype)
+    if promotion.kind(dtype) < 2:
+        raise NotImplementedError(f'"{name}" not implemented for \'{dtypes.of_numpy(dtype).name.capitalize()}\'')
+    return s.uniform(n, 0.0, 1.0, dtype)
+
+
+def _gauss(s: Stream, n: int, dtype: np.dtype) -> np.ndarray:
+    if promotion.is_complex(dtype):
+        return _complex(lambda m, d: s.normal(m, 0.0, 1.0, d), n, dtype, math.sqrt(0.5))
+    if promotion.kind(dtype) < 2:
+        raise NotImplementedError(f'"normal_kernel_cpu" not implemented for \'{dtypes.of_numpy(dtype).name.capitalize()}\'')
+    return s.normal(n, 0.0, 1.0, dtype)
+
+
+# -- functions that make tensors ----------------------------------------------------------------------------------------
 
 
 @facade(method=False, override=False)
-def manual_seed(seed: int) -> Any:
-    """Seed the default generator."""
-    default_generator.stream.seed(seed)
-    return default_generator
+def rand(*size_: Any, size: Any = None, generator: Any = None, names: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+         device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """Uniform numbers of [0, 1)."""
+    _check_layout(layout)
+    shape = _size(size_, size)
+    return _made(_unit(stream_of(generator), math.prod(shape), _float_dtype(dtype, out), "check_uniform_bounds"), shape, device, requires_grad, out)
+
+
+@facade(method=False, override=False)
+def randn(*size_: Any, size: Any = None, generator: Any = None, names: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """Standard normal numbers."""
+    _check_layout(layout)
+    shape = _size(size_, size)
+    return _made(_gauss(stream_of(generator), math.prod(shape), _float_dtype(dtype, out)), shape, device, requires_grad, out)
+
+
+@facade(method=False)
+def rand_like(input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+              memory_format: Any = preserve_format) -> Tensor:  # fmt: skip
+    """``rand`` with the shape, dtype and device of ``input``."""
+    t = empty_like_of(input, dtype, device, memory_format)
+    uniform_(t, generator=generator)
+    return t.requires_grad_() if requires_grad else t
+
+
+@facade(method=False)
+def randn_like(input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+               memory_format: Any = preserve_format) -> Tensor:  # fmt: skip
+    """``randn`` with the shape, dtype and device of ``input``."""
+    t = empty_like_of(input, dtype, device, memory_format)
+    normal_(t, generator=generator)
+    return t.requires_grad_() if requires_grad else t
+
+
+def empty_like_of(input: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
+    """A tensor to fill, like ``input``."""
+    aval = input._value.aval
+    numpy = aval.dtype if dtype is None else dtypes.numpy_of(dtype)
+    t = Tensor._from_numpy(np.zeros(aval.shape, numpy), device="cpu")
+    name = aval.device if device is None else devices.engine_device(device)
+    if name != "cpu":
+        t = t.to(devices.from_engine(name))
+    return with_format(t, memory_format, input)
+
+
+def _bounds(args: tuple[Any, ...], low: Any, high: Any, size: Any) -> tuple[int, int, tuple[int, ...]]:
+    given = list(args)
+    if size is None:
+        if not given:
+            raise TypeError("randint() received an invalid combination of arguments: size is missing")
+        size = given.pop()
+    if high is None:
+        high = given.pop() if given else None
+    if low is None:
+        low = given.pop() if given else 0
+    if high is None:
+        low, high = 0, low
+    if given:
+        raise TypeError("randint() received an invalid combination of arguments")
+    return index(low), index(high), _size((size,))
+
+
+@facade(method=False, override=False)
+def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None,
+            layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """Integers of [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
+    _check_layout(layout)
+    low, high, shape = _bounds(args, low, high, size)
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    numpy = np.dtype(np.int64) if dtype is None and out is None else out._value.aval.dtype if dtype is None else dtypes.numpy_of(dtype)
+    if numpy.kind in "iu":
+        limits = np.iinfo(numpy)
+        if low < limits.min or high - 1 > limits.max:
+            which, value = ("from", low) if low < limits.min else ("to - 1", high - 1)
+            raise RuntimeError(f"{which} is out of bounds for {dtypes.of_numpy(numpy).name}: {value}")
+    drawn = stream_of(generator).randint(math.prod(shape), low, high)
+    return _made(np.asarray(drawn).astype(numpy), shape, device, requires_grad, out)
+
+
+@facade(method=False)
+def randint_like(input: Tensor, *args: Any, low: Any = None, high: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+                 requires_grad: bool = False, memory_format: Any = preserve_format) -> Tensor:  # fmt: skip
+    """``randint`` with the shape, dtype and device of ``input``."""
+    bounds = [a for a in (*args, *([] if low is None else [low]), *([] if high is None else [high]))]
+    return randint(*bounds, input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
+
+
+@facade(method=False, override=False)
+def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+             requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """A random permutation of ``0 .. n - 1``."""
+    n = index(n)
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    numpy = np.dtype(np.int64) if dtype is None and out is None else out._value.aval.dtype if dtype is None else dtypes.numpy_of(dtype)
+    return _made(np.asarray(stream_of(generator).permutation(n)).astype(numpy), (n,), device, requires_grad, out)
+
+
+@facade(method=False)
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None, device: Any = None,
+           layout: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """Normal numbers with the given means and standard deviations (numbers, or tensors of them)."""
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        if size is None:
+            raise TypeError("normal() received an invalid combination of arguments: numbers need a size")
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        shape = _size((size,))
+        drawn = stream_of(generator).normal(math.prod(shape), float(mean), float(std), _float_dtype(dtype, out))
+        return _made(drawn, shape, device, requires_grad, out)
+    like = mean if isinstance(mean, Tensor) else std
+    if isinstance(std, Tensor) and std.numel() and bool((std < 0).any()):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    shape = np.broadcast_shapes(*(t.shape for t in (mean, std) if isinstance(t, Tensor)))
+    noise = Tensor._from_numpy(np.asarray(stream_of(generator).normal(math.prod(shape), 0.0, 1.0, like._value.aval.dtype)).reshape(shape))
+    with tape_off():
+        t = noise * std + mean
+    return write_out(out, t) if out is not None else t
+
+
+def tape_off() -> Any:
+    """A block outside the graph."""
+    from torchlike.autograd.modes import no_grad
+
+    return no_grad()
+
+
+@facade()
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
+    """Ones with the probabilities ``input`` (or ``p``), else zeros."""
+    probabilities = input if p is None else p
+    shape = input._value.aval.shape
+    host = probabilities._host() if isinstance(probabilities, Tensor) else float(probabilities)
+    _check_probability(host)
+    drawn = stream_of(generator).bernoulli(input.numel(), _flat(host, shape))
+    t = Tensor._from_numpy(np.asarray(drawn).reshape(shape).astype(input._value.aval.dtype), device="cpu")
+    if input._value.aval.device != "cpu":
+        t = t.to(input.device)
+    return write_out(out, t) if out is not None else t
+
+
+def _flat(host: Any, shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(host, shape).reshape(-1).astype(np.float64) if isinstance(host, np.ndarray) else host
+
+
+def _check_probability(host: Any) -> None:
+    values = np.asarray(host)
+    if values.size and not bool(((values >= 0) & (values <= 1)).all()):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+
+
+@facade()
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None) -> Tensor:
+    """Indices drawn with the weights in each row of ``input``."""
+    if input.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if not input.is_floating_point():
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.type()}")
+    num_samples = index(num_samples)
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > input.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    host = input._host()
+    wide = host.astype(np.float32) if host.dtype.kind == "V" else host
+    if not np.isfinite(wide).all() or (wide < 0).any():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    rows = wide.reshape(-1, wide.shape[-1])
+    if (rows.sum(-1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    drawn = np.asarray(stream_of(generator).multinomial(rows, num_samples, bool(replacement)))
+    return _made(drawn.reshape((*input.shape[:-1], num_samples)), (*input.shape[:-1], num_samples), input.device, False, out)
+
+
+@facade()
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Poisson numbers with the rates ``input``."""
+    drawn = stream_of(generator).poisson(input._host().reshape(-1))
+    return Tensor._from_numpy(np.asarray(drawn).reshape(input.shape).astype(input._value.aval.dtype))
+
+
+@facade(method=False)
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """Binomial numbers with the given counts and probabilities."""
+    n, p = np.broadcast_arrays(count._host(), prob._host())
+    drawn = stream_of(generator).binomial(n.reshape(-1), p.reshape(-1))
+    return Tensor._from_numpy(np.asarray(drawn).reshape(n.shape).astype(count._value.aval.dtype))
+
+
+# -- in place ------------------------------------------------------------------------------------------------------------
+
+
+def _fill(t: Tensor, drawn: Any) -> Tensor:
+    """Write drawn numbers, which come in memory order, into a tensor."""
+    aval = t._value.aval
+    array = np.asarray(drawn)
+    if array.dtype != aval.dtype:
+        array = array.astype(aval.dtype)
+    if not t._dense and t.ndim > 1:
+        stride = t._layout()[1]
+        order = sorted(range(t.ndim), key=lambda d: -stride[d])
+        array = array.reshape([aval.shape[d] for d in order]).transpose(np.argsort(order))
+    fresh = Tensor._from_numpy(np.ascontiguousarray(array.reshape(aval.shape)))
+    if aval.device != "cpu":
+        fresh = fresh.to(t.device)
+    before, tape.local.grad = tape.local.grad, False
+    try:
+        t._write(fresh)
+    finally:
+        tape.local.grad = before
+    return t
+
+
+@facade(function=False)
+def uniform_(input: Tensor, from_: float = 0, to: float = 1, *, generator: Any = None, **kwargs: Any) -> Tensor:
+    """Fill with uniform numbers of [from, to)."""
+    low = kwargs.pop("from", from_)
+    if kwargs:
+        raise TypeError(f"uniform_() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    input._check_inplace()
+    if low > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
+    aval = input._value.aval
+    s = stream_of(generator)
+    if promotion.is_complex(aval.dtype):
+        return _fill(input, _complex(lambda m, d: s.uniform(m, low, to, d), aval.size, aval.dtype))
+    if promotion.kind(aval.dtype) < 2:
+        raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{input.dtype.name.capitalize()}'")
+    return _fill(input, s.uniform(aval.size, float(low), float(to), aval.dtype))
+
+
+@facade(function=False)
+def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with normal numbers."""
+    input._check_inplace()
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    aval = input._value.aval
+    s = stream_of(generator)
+    if promotion.is_complex(aval.dtype):
+        drawn = _complex(lambda m, d: s.normal(m, 0.0, 1.0, d), aval.size, aval.dtype, math.sqrt(0.5))
+        return _fill(input, drawn * std + mean)
+    if promotion.kind(aval.dtype) < 2:
+        raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{input.dtype.name.capitalize()}'")
+    return _fill(input, s.normal(aval.size, float(mean), float(std), aval.dtype))
+
+
+@facade(function=False)
+def random_(input: Tensor, from_: Any = None, to: Any = None, *, generator: Any = None, **kwargs: Any) -> Tensor:
+    """Fill with integers: of the dtype's whole range, below ``to``, or of [from, to)."""
+    low = kwargs.pop("from", from_)
+    input._check_inplace()
+    aval = input._value.aval
+    s = stream_of(generator)
+    if low is None and to is None:
+        return _fill(input, s.random(aval.size, aval.dtype))
+    if to is None:
+        low, to = 0, low
+    low = 0 if low is None else low
+    if low >= to:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={to}")
+    return _fill(input, s.randint(aval.size, int(low), int(to)))
+
+
+@facade(function=False)
+def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fill with ones with probability ``p`` (a number or tensor), else zeros."""
+    input._check_inplace()
+    host = p._host() if isinstance(p, Tensor) else float(p)
+    if not isinstance(p, Tensor) and not 0 <= host <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={host}")
+    _check_probability(host)
+    return _fill(input, stream_of(generator).bernoulli(input.numel(), _flat(host, input._value.aval.shape)))
+
+
+@facade(function=False)
+def exponential_(input: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with exponential numbers of rate ``lambd``."""
+    input._check_inplace()
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    aval = input._value.aval
+    return _fill(input, stream_of(generator).exponential(aval.size, float(lambd), aval.dtype))
+
+
+@facade(function=False)
+def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Fill with geometric numbers of success probability ``p``."""
+    input._check_inplace()
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    aval = input._value.aval
+    return _fill(input, stream_of(generator).geometric(aval.size, float(p), aval.dtype))
+
+
+@facade(function=False)
+def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with Cauchy numbers."""
+    input._check_inplace()
+    aval = input._value.aval
+    return _fill(input, stream_of(generator).cauchy(aval.size, float(median), float(sigma), aval.dtype))
+
+
+@facade(function=False)
+def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
+    """Fill with exponentials of normal numbers."""
+    input._check_inplace()
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    aval = input._value.aval
+    return _fill(input, stream_of(generator).log_normal(aval.size, float(mean), float(std), aval.dtype))

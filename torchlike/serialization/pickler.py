@@ -196,7 +196,7 @@ class Pickler(pickle._Pickler):
     def save_global(self, obj: Any, name: str | None = None) -> None:
         """A class or function by name: torch's name where it is torchlike's."""
         module, qualified = torch_names.torch_path(obj, name)
-        if not _is_ours(obj, module):
+        if not _is_ours(obj, module, qualified):
             super().save_global(obj, name)
             return
         if self.proto >= 4:
@@ -296,18 +296,18 @@ class Pickler(pickle._Pickler):
     dispatch[Tensor] = save_tensor
 
 
-def _is_ours(obj: Any, module: str) -> bool:
+def _is_ours(obj: Any, module: str, name: str) -> bool:
     """Whether the object is written under a torch name (real torch's own classes, if it is imported, are not ours)."""
     if module != "torch" and not module.startswith("torch."):
         return False
     own = getattr(obj, "__module__", None) or ""
-    return own.partition(".")[0] == "torchlike" or torch_names.is_registered(obj) or _is_shown(obj, module)
+    return own.partition(".")[0] == "torchlike" or torch_names.is_registered(obj) or _is_shown(obj, module, name)
 
 
-def _is_shown(obj: Any, module: str) -> bool:
-    """Whether a class that says that it is from ``torch`` is the one that torchlike shows there."""
+def _is_shown(obj: Any, module: str, name: str) -> bool:
+    """Whether something that says that it is from ``torch`` is what torchlike shows there."""
     try:
-        return torch_names.find(module, obj.__qualname__) is obj
+        return torch_names.find(module, name) is obj
     except AttributeError:
         return False
 

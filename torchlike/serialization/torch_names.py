@@ -79,6 +79,9 @@ _HOMES: dict[tuple[str, str], str] = {
 _by_path: dict[tuple[str, str], Any] = {}
 _paths: dict[int, tuple[str, str]] = {}
 
+# Where operators are shown: they say that they are from ``torch``, whichever namespace they are in.
+_NAMESPACES = tuple(f"torchlike{n}" for n in ("", ".nn.functional", ".linalg", ".fft", ".special"))
+
 # Modules of torch whose functions users know under another name.
 _SHOWN_IN = {"torch._C._nn": "torch.nn.functional", "torch._C._VariableFunctions": "torch"}
 
@@ -101,25 +104,18 @@ def torch_path(obj: Any, name: str | None = None) -> tuple[str, str]:
         return known
     name = name or getattr(obj, "__qualname__", None) or obj.__name__
     module = getattr(obj, "__module__", None) or "__main__"
-    if module != "torchlike" and not module.startswith("torchlike."):
-        return module, name
     parts = module.split(".")
+    if parts[0] not in ("torchlike", "torch"):
+        return module, name
     room = parts[1] if len(parts) > 1 else ""
-    home = _HOMES.get((room, name.partition(".")[0])) if isinstance(obj, type) else None
+    home = _HOMES.get((room, name.partition(".")[0])) if isinstance(obj, type) and parts[0] == "torchlike" else None
     if home is not None:
         return home, name
-    if getattr(sys.modules["torchlike"], name, None) is obj:
-        return "torch", name
-    for public in _shown_by(parts):
+    own_packages = [".".join(parts[:n]) for n in range(2, len(parts) + 1)]
+    for public in (*_NAMESPACES, *own_packages):
         if getattr(sys.modules.get(public), name, None) is obj:
-            return "torch" + public[len("torchlike"):], name
-    return "torch" + module[len("torchlike"):], name
-
-
-def _shown_by(parts: list[str]) -> list[str]:
-    """Packages that may show an object of this module, outermost first; ``functional`` modules among them."""
-    packages = [".".join(parts[:n]) for n in range(2, len(parts) + 1)]
-    return [p for package in packages for p in (package, f"{package}.functional")]
+            return "torch" + public.removeprefix(parts[0] if public in own_packages else "torchlike"), name
+    return "torch" + module.removeprefix(parts[0]), name
 
 
 def find(module: str, name: str) -> Any:

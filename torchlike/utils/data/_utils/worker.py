@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 import torchlike as torch
 from torchlike import engine
 
@@ -27,8 +29,7 @@ class WorkerInfo:
         num_workers: how many there are.
         seed: the loader's base seed plus ``id``.
         dataset: the worker's copy of the dataset (a shallow one: attributes set on it are the worker's own).
-        rng: the worker's own sources: ``random_generator`` (Python's) and ``torch_generator``, both seeded with
-            ``seed``.
+        rng: the worker's own sources of random numbers.
         worker_method: "thread".
     """
 
@@ -42,10 +43,20 @@ class WorkerInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRandom:
-    """A worker's own sources of random numbers."""
+    """A worker's own sources, seeded as torch seeds Python's, torch's and NumPy's global ones in a worker process."""
 
     random_generator: random.Random
     torch_generator: Any
+    numpy_generator: np.random.RandomState
+
+    @classmethod
+    def of(cls, worker_id: int, base_seed: int) -> WorkerRandom:
+        """The sources of one worker."""
+        generator = torch.Generator()
+        generator.manual_seed(base_seed + worker_id)
+        # torch spreads the seed for NumPy by NumPy's own SeedSequence
+        words = np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4)
+        return cls(random.Random(base_seed + worker_id), generator, np.random.RandomState(words))
 
 
 _here = threading.local()
@@ -109,7 +120,7 @@ def start_worker(
     ``WorkerError`` or ``Ended``. A task "restart" begins a new pass over the dataset, None ends the worker.
     """
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    arguments = (tasks, done, worker_id, num_workers, base_seed + worker_id, dataset, make_fetcher, init_fn)
+    arguments = (tasks, done, worker_id, num_workers, base_seed, dataset, make_fetcher, init_fn)
     threading.Thread(target=_work, args=arguments, name=f"torchlike_data_{worker_id}", daemon=True).start()
     return tasks
 
@@ -119,19 +130,18 @@ def _work(
     done: queue.SimpleQueue[Any],
     worker_id: int,
     num_workers: int,
-    seed: int,
+    base_seed: int,
     dataset: Any,
     make_fetcher: Callable[[Any], Any],
     init_fn: Callable[[int], Any] | None,
 ) -> None:
     where = f"in DataLoader worker process {worker_id}"
     own = _own_copy(dataset)
-    generator = torch.Generator()
-    generator.manual_seed(seed)
-    _here.info = WorkerInfo(worker_id, num_workers, seed, own, WorkerRandom(random.Random(seed), generator))
+    rng = WorkerRandom.of(worker_id, base_seed)
+    _here.info = WorkerInfo(worker_id, num_workers, base_seed + worker_id, own, rng)
     failed = fetcher = None
     ended = False
-    with _default_generator(generator):
+    with _default_generator(rng.torch_generator):
         try:
             if init_fn is not None:
                 init_fn(worker_id)
