@@ -14,7 +14,7 @@ from torchlike.autograd import tape
 from torchlike.ops import promotion
 from torchlike.random.generator import default_generator
 from torchlike.random.streams import Stream
-from torchlike.tensor import device as devices
+from torchlike.tensor.device import engine_device, from_engine
 from torchlike.tensor import dtypes
 from torchlike.tensor.conversion import resolve
 from torchlike.tensor.creation import _size
@@ -31,12 +31,12 @@ def stream_of(generator: Any) -> Stream:
 
 
 def _made(array: np.ndarray, shape: tuple[int, ...], device: Any, requires_grad: bool, out: Any = None) -> Tensor:
-    name = devices.engine_device(device)
+    name = engine_device(device)
     if name != "cpu":
         resolve(name)
     t = Tensor._from_numpy(np.asarray(array).reshape(shape))
     if name != "cpu":
-        t = t.to(devices.from_engine(name))
+        t = t.to(from_engine(name))
     if out is not None:
         return write_out(out, t)
     return t.requires_grad_() if requires_grad else t
@@ -119,9 +119,9 @@ def empty_like_of(input: Tensor, dtype: Any, device: Any, memory_format: Any) ->
     aval = input._value.aval
     numpy = aval.dtype if dtype is None else dtypes.numpy_of(dtype)
     t = Tensor._from_numpy(np.zeros(aval.shape, numpy), device="cpu")
-    name = aval.device if device is None else devices.engine_device(device)
+    name = aval.device if device is None else engine_device(device)
     if name != "cpu":
-        t = t.to(devices.from_engine(name))
+        t = t.to(from_engine(name))
     return with_format(t, memory_format, input)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
+from torchlike.nn import Parameter
 from torchlike.serialization import rebuild, torch_names
 from torchlike.serialization.storages import STORAGE_CLASSES, StorageType, TypedStorage, UntypedStorage
 from torchlike.tensor import dtypes
@@ -74,8 +75,6 @@ def _bytearray(*args: Any) -> bytearray:
 @functools.cache
 def builtin() -> dict[str, Any]:
     """Full name to object, for everything that is allowed without being added."""
-    from torchlike.nn import Parameter
-
     table: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,
@@ -164,8 +163,6 @@ def checked_call(function: Any) -> Callable[..., Any]:
 
 def checked_new(cls: Any) -> Callable[..., Any]:
     """The constructor of a class, if instances may be made."""
-    from torchlike.nn import Parameter
-
     if cls is Parameter:
         return rebuild.new_parameter
     if _contains((OrderedDict, Counter, set, complex, Size), cls) or _contains(user_table().values(), cls):

@@ -7,8 +7,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
+import torchlike
 from torchlike import engine
 from torchlike.autograd import tape
 from torchlike.serialization.storages import DTYPES, UntypedStorage
@@ -16,7 +18,18 @@ from torchlike.tensor import copying, dtypes
 from torchlike.tensor.device import device as Device
 from torchlike.tensor.tensor import Tensor
 
-__all__ = ["Described", "describe", "device", "device_count", "is_device", "rebuild", "rebuild_meta", "user_attributes"]
+__all__ = [
+    "Described",
+    "describe",
+    "device_count",
+    "from_numpy",
+    "is_device",
+    "is_internal",
+    "is_meta",
+    "rebuild",
+    "rebuild_meta",
+    "user_attributes",
+]
 
 
 class Described(NamedTuple):
@@ -189,16 +202,9 @@ def _view(
 
 def rebuild_meta(dtype: str, size: Sequence[int], stride: Sequence[int], requires_grad: bool) -> Tensor:
     """A tensor on the meta device: a shape without data."""
-    import torchlike
-
     return torchlike.empty_strided(
         tuple(size), tuple(stride), dtype=dtypes.NAMES[dtype], device="meta", requires_grad=requires_grad
     )
-
-
-def device(name: str) -> Device:
-    """``torch.device(name)``."""
-    return Device(name)
 
 
 def is_device(x: Any) -> bool:
@@ -208,8 +214,6 @@ def is_device(x: Any) -> bool:
 
 def device_count(kind: str) -> int:
     """How many devices of a kind ("cuda") this machine has."""
-    import jax
-
     try:
         return len(jax.devices("gpu" if kind == "cuda" else kind))
     except RuntimeError:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from torchlike.nn import Parameter
 from torchlike.serialization import bridge, torch_names
 from torchlike.serialization import rebuild as calls
 from torchlike.serialization.bridge import Described
@@ -121,8 +122,6 @@ def reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
 
     Storages in it are ``Reference`` objects, which only the picklers of this package understand.
     """
-    from torchlike.nn import Parameter
-
     state = bridge.user_attributes(tensor)
     is_parameter = isinstance(tensor, Parameter)
     function, args = _reduce_data(tensor, tensor.requires_grad and not is_parameter)
@@ -294,6 +293,7 @@ class Pickler(pickle._Pickler):
         self.write(pickle.EMPTY_TUPLE + pickle.REDUCE)
 
     dispatch[Tensor] = save_tensor
+    dispatch[Parameter] = save_parameter
 
 
 def _is_ours(obj: Any, module: str, name: str) -> bool:
@@ -349,9 +349,6 @@ def dump(obj: Any, file: io.BytesIO, protocol: int, pickle_module: Any, *, legac
 
     With another ``pickle_module`` than Python's, its own rules for names hold, and real torch may not find the classes.
     """
-    from torchlike.nn import Parameter
-
-    Pickler.dispatch[Parameter] = Pickler.save_parameter
     records = Records()
     if pickle_module is pickle:
         Pickler(file, protocol, records, legacy).dump(obj)

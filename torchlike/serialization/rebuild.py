@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torchlike
+from torchlike.nn import Parameter
 from torchlike.serialization import bridge, torch_names
 from torchlike.serialization.locations import current_map_location, restorer
 from torchlike.serialization.storages import TypedStorage, UntypedStorage
@@ -89,8 +91,6 @@ def _resolve(tensor: Tensor, metadata: dict[str, bool] | None) -> Tensor:
 
 def new_parameter(data: Tensor, requires_grad: bool = True) -> Tensor:
     """A parameter of a loaded tensor; a file must not bring anything else to make it of (a size, for one)."""
-    from torchlike.nn import Parameter
-
     if not isinstance(data, Tensor):
         raise TypeError(f"a parameter in the file has a {type(data).__name__} where its tensor should be")
     return Parameter(data, bool(requires_grad))
@@ -150,8 +150,6 @@ def _rebuild_device_tensor_from_cpu_tensor(
 
 @_called("torch._utils")
 def _rebuild_sparse_tensor(layout: Any, data: Sequence[Any]) -> Tensor:
-    import torchlike
-
     if layout is torchlike.sparse_coo:
         indices, values, size, *coalesced = data
         known = {"is_coalesced": coalesced[0]} if coalesced else {}
@@ -162,8 +160,6 @@ def _rebuild_sparse_tensor(layout: Any, data: Sequence[Any]) -> Tensor:
 
 @_called("torch.serialization")
 def _get_layout(name: str) -> Any:
-    import torchlike
-
     layout = getattr(torchlike, name.removeprefix("torch."), None) if isinstance(name, str) else None
     if type(layout).__name__ != "layout":
         raise TypeError(f"the file refers to an unknown tensor layout {name!r}")

@@ -7,6 +7,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from torchlike.tensor.device import device as Device
+
 __all__ = ["DTYPES", "STORAGE_CLASSES", "StorageType", "TypedStorage", "UntypedStorage", "aligned_empty"]
 
 DTYPES: dict[str, np.dtype] = {
@@ -92,9 +94,7 @@ class UntypedStorage:
     @property
     def device(self) -> Any:
         """The ``torch.device`` that tensors made from this storage are on."""
-        from torchlike.serialization import bridge
-
-        return bridge.device(self.location)
+        return Device(self.location)
 
     @property
     def is_cuda(self) -> bool:

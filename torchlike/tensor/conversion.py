@@ -12,7 +12,8 @@ from torchlike.autograd.tape import Node, apply, edge_of, node_type
 from torchlike.engine import Value, array_of, aval_of, local, resolve_device
 from torchlike.ops import creation as ops
 from torchlike.ops import views
-from torchlike.tensor import device as devices
+from torchlike.tensor.device import device as Device
+from torchlike.tensor.device import engine_device
 from torchlike.tensor import dtypes
 from torchlike.tensor.dispatch import ints
 from torchlike.tensor.facade import facade
@@ -123,7 +124,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             other = first
         elif isinstance(first, dtypes.dtype) or first in (float, int, bool, complex):
             dtype = first
-        elif first is None or isinstance(first, (str, int, devices.device)):
+        elif first is None or isinstance(first, (str, int, Device)):
             device = first
             if rest and (rest[0] is None or isinstance(rest[0], dtypes.dtype) or rest[0] in (float, int, complex)):
                 dtype = rest.pop(0)
@@ -142,7 +143,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     del non_blocking
     if other is not None:
         device, dtype = other.device, other.dtype
-    return convert(input, None if device is None else devices.engine_device(device),
+    return convert(input, None if device is None else engine_device(device),
                    None if dtype is None else dtypes.numpy_of(dtype), bool(copy), format)  # fmt: skip
 
 
@@ -174,7 +175,7 @@ def cpu(input: Tensor, memory_format: Any = preserve_format) -> Tensor:
 @facade(function=False)
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve_format) -> Tensor:
     """The tensor on a GPU."""
-    target = devices.device("cuda") if device is None else devices.device(device)
+    target = Device("cuda") if device is None else Device(device)
     return convert(input, target.engine, None, format=memory_format)
 
 

@@ -15,7 +15,7 @@ from torchlike.engine import from_array
 from torchlike.engine.values import is_tracer
 from torchlike.ops import creation as ops
 from torchlike.ops import promotion
-from torchlike.tensor import device as devices
+from torchlike.tensor.device import engine_device, from_engine
 from torchlike.tensor import dtypes
 from torchlike.tensor.conversion import convert, resolve
 from torchlike.tensor.dispatch import index, ints, write_out
@@ -27,7 +27,7 @@ from torchlike.tensor.tensor import Tensor
 
 
 def _place(device: Any) -> str:
-    name = devices.engine_device(device)
+    name = engine_device(device)
     if name != "cpu":
         resolve(name)
     return name
@@ -416,7 +416,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, dev
     """``torch.full`` with the dtype and device of this tensor."""
     aval = self._value.aval
     return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
-                device=devices.from_engine(aval.device) if device is None else device, requires_grad=requires_grad)  # fmt: skip
+                device=from_engine(aval.device) if device is None else device, requires_grad=requires_grad)  # fmt: skip
 
 
 @facade(function=False)

@@ -21,7 +21,8 @@ from torchlike.autograd import tape
 from torchlike.autograd.tape import LEAF, AccumulateGrad, RemovableHandle, Variable, apply, node_type, wrap
 from torchlike.engine import Value, array_of, from_array, local, record, release
 from torchlike.ops.views import LAYOUT, WRITE, Step, contiguous_strides, is_contiguous, view_dtype
-from torchlike.tensor import device as devices
+from torchlike.tensor.device import device as Device
+from torchlike.tensor.device import from_engine
 from torchlike.tensor import dtypes
 from torchlike.tensor.size import Size
 from torchlike.tensor.storage import MIRROR_LIMIT, Mirror, Storage, mark_stale
@@ -302,9 +303,9 @@ class Tensor(Variable):
         return dtypes._OF_NUMPY[self._value.aval.dtype]
 
     @property
-    def device(self) -> devices.device:
+    def device(self) -> Device:
         """Where the data is."""
-        return devices.from_engine(self._value.aval.device)
+        return from_engine(self._value.aval.device)
 
     @property
     def ndim(self) -> int:
