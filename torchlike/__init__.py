@@ -35,6 +35,8 @@ globals().update(exports("torch"))
 globals().update(_dtypes.NAMES)
 globals().update(_namespace.LEGACY_TYPES)
 globals().update(_formats._ALL)
+from torchlike.tensor.printing import get_printoptions, set_printoptions
+
 can_cast, promote_types = _dtypes.can_cast, _dtypes.promote_types
 layout, memory_format = _formats.layout, _formats.memory_format
 set_default_tensor_type = _legacy.set_default_tensor_type

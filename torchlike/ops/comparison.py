@@ -12,40 +12,40 @@ from torchlike.ops.dtype_errors import COMPLEX, is_bool, is_complex, is_integral
 
 
 @op(promote=COMPARE, opmath=False, inplace=True)
-def eq(input: Array | Scalar, other: Array | Scalar):
+def eq(input: Array, other: Array | Scalar):
     """``input == other``."""
     return input == other
 
 
 @op(promote=COMPARE, opmath=False, inplace=True, aliases=("not_equal",))
-def ne(input: Array | Scalar, other: Array | Scalar):
+def ne(input: Array, other: Array | Scalar):
     """``input != other``."""
     return input != other
 
 
 @op(promote=COMPARE, opmath=False, inplace=True, aliases=("less",))
-def lt(input: Array | Scalar, other: Array | Scalar):
+def lt(input: Array, other: Array | Scalar):
     """``input < other``."""
     reject("lt_cpu", input, COMPLEX)
     return input < other
 
 
 @op(promote=COMPARE, opmath=False, inplace=True, aliases=("less_equal",))
-def le(input: Array | Scalar, other: Array | Scalar):
+def le(input: Array, other: Array | Scalar):
     """``input <= other``."""
     reject("le_cpu", input, COMPLEX)
     return input <= other
 
 
 @op(promote=COMPARE, opmath=False, inplace=True, aliases=("greater",))
-def gt(input: Array | Scalar, other: Array | Scalar):
+def gt(input: Array, other: Array | Scalar):
     """``input > other``."""
     reject("gt_cpu", input, COMPLEX)
     return input > other
 
 
 @op(promote=COMPARE, opmath=False, inplace=True, aliases=("greater_equal",))
-def ge(input: Array | Scalar, other: Array | Scalar):
+def ge(input: Array, other: Array | Scalar):
     """``input >= other``."""
     reject("ge_cpu", input, COMPLEX)
     return input >= other

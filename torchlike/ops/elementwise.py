@@ -875,7 +875,7 @@ def rad2deg(input: Array):
 # -- sigmoids ---------------------------------------------------------------------------------------------------------
 
 
-@op(promote=FLOAT, inplace=True, aliases=("special.expit", "nn.functional.sigmoid"))
+@op(promote=FLOAT, inplace=True, aliases=("special.expit",))
 def sigmoid(input: Array):
     """``1 / (1 + exp(-input))``."""
     return lax.logistic(input)

@@ -201,16 +201,17 @@ def outer(input: Array, vec2: Array):
 # -- products added to something --------------------------------------------------------------------------------------
 
 
-def _scaled(x, factor, name: str):
-    """``factor * x``; a factor of 0 ignores what is there, NaN included."""
-    if scalar_kind(factor) == "float" and promotion.kind(np.dtype(x.dtype)) < 2:
-        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+def _scaled(x, factor, ignores_zero: bool = True):
+    """``factor * x``, where a factor of 0 ignores what is there, NaN included; ints take the factor's integer part."""
     if type(factor) in (bool, int, float, complex):
-        return x if factor == 1 else jnp.zeros_like(x) if factor == 0 else x * np.asarray(factor).astype(x.dtype)
-    return jnp.where(factor == 0, jnp.zeros((), x.dtype), x * factor.astype(x.dtype))
+        if factor == 1:
+            return x
+        return jnp.zeros_like(x) if factor == 0 and ignores_zero else x * np.asarray(factor).astype(x.dtype)
+    scaled = x * factor.astype(x.dtype)
+    return jnp.where(factor == 0, jnp.zeros((), x.dtype), scaled) if ignores_zero else scaled
 
 
-def _plus(input, product, beta, alpha, name: str):
+def _plus(input, product, beta, alpha, name: str, ignores_zero: bool = True):
     """``beta * input + alpha * product``, in float32 for low precision."""
     dtype = np.dtype(product.dtype)
     try:
@@ -223,7 +224,7 @@ def _plus(input, product, beta, alpha, name: str):
         ) from None
     if promotion.is_low_precision(dtype):
         input, product = input.astype(np.float32), product.astype(np.float32)
-    return (_scaled(input, beta, "beta") + _scaled(product, alpha, "alpha")).astype(dtype)
+    return (_scaled(input, beta) + _scaled(product, alpha, ignores_zero)).astype(dtype)
 
 
 @op(autocast="lower", inplace=True)
@@ -258,10 +259,14 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Scalar = 1, alpha: Sca
             raise RuntimeError(f"addr: Expected 1-D argument {label}, but got {v.ndim}-D")
     dtype = promotion.result_dtype((input, vec1, vec2), ())
     input, vec1, vec2 = (x.astype(dtype) for x in (input, vec1, vec2))
-    if dtype == bool:
+    if promotion.kind(dtype) == 0:
         b, a = (np.asarray(bool(x)) if type(x) in (bool, int, float) else x.astype(bool) for x in (beta, alpha))
         return (input & b) | (vec1[:, None] & vec2[None, :] & a)
-    return _plus(input, vec1[:, None] * vec2[None, :], beta, alpha, "addr")
+    if promotion.kind(dtype) < 2:
+        for label, factor in (("beta", beta), ("alpha", alpha)):
+            if scalar_kind(factor) == "float":
+                raise RuntimeError(f"For integral input tensors, argument {label} must not be a floating point number.")
+    return _plus(input, vec1[:, None] * vec2[None, :], beta, alpha, "addr", ignores_zero=False)
 
 
 def _need_batches(batch1, batch2) -> None:
@@ -278,7 +283,7 @@ def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alp
     _need_batches(batch1, batch2)
     if input.dtype != batch1.dtype:
         raise RuntimeError(f"Input dtypes must be the same, got: input: {input.dtype}, batch1: {batch1.dtype}, batch2: {batch2.dtype}")
-    return _plus(input, _bmm(batch1, batch2), beta, alpha, "baddbmm")
+    return _plus(input, _bmm(batch1, batch2), beta, alpha, "baddbmm", ignores_zero=False)
 
 
 @op(autocast="lower", inplace=True)
@@ -291,7 +296,7 @@ def addbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alph
     return _plus(input, total, beta, alpha, "addbmm")
 
 
-@op(namespace="nn.functional", autocast="lower", node="AddmmBackward0", out=False)
+@op(namespace="nn.functional", autocast="lower", node="AddmmBackward0")
 def linear(input: Array, weight: Array, bias: Array | None = None):
     """``input @ weight.T + bias``: ``(*, in)`` with ``(out, in)`` to ``(*, out)``.
 

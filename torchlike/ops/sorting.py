@@ -101,23 +101,12 @@ def _sorted(input, dim: int, descending: bool):
 
 
 @op(returns=("values", "indices"), out=("values", "indices"))
-def sort(input: Array, dim: Dim = -1, descending: bool = False, *, stable: bool = False):
+def sort(input: Array, dim: Dim = -1, descending: bool = False, stable: bool | None = False):
     """The elements in order along ``dim``, and where they were. Equal elements always keep their order."""
     return _sorted(input, dim, descending)
 
 
 @sort.vjp
-def _(grads, results, input, dim):
-    return _put_back(grads[0], results[1], input, dim, True)
-
-
-@op(name="sort", returns=("values", "indices"), out=("values", "indices"))
-def sort_stable(input: Array, *, stable: bool, dim: Dim = -1, descending: bool = False):
-    """``sort`` as it is called with ``stable`` first."""
-    return _sorted(input, dim, descending)
-
-
-@sort_stable.vjp
 def _(grads, results, input, dim):
     return _put_back(grads[0], results[1], input, dim, True)
 
@@ -175,7 +164,7 @@ def _(grads, results, input, dim):
 # -- one element by its rank ------------------------------------------------------------------------------------------
 
 
-def _ranked(x, rank, d: int, keepdim: bool, last_of_equal: bool = False):
+def _ranked(x, rank, d: int, keepdim: bool):
     """The element of ``rank`` (an int, or one for each line) along ``d``, and where it is."""
     x = _last(x, d)
     order = _order(x, False)

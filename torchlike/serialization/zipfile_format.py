@@ -21,7 +21,7 @@ FORMAT_VERSION = b"1"  # records of storages lie in the order of their numbers
 ARCHIVE_VERSION = b"3\n"
 _SIGNATURE = b"PK\x03\x04"
 _LOCAL_HEADER = 30
-_CHUNK = 1 << 26
+_CHUNK = 1 << 22
 
 
 def is_zip(file: BinaryIO) -> bool:

@@ -16,6 +16,7 @@ def render(t: Tensor) -> str:
     node = t.grad_fn
     return printing.tensor_repr(
         _elements(t),
+        shape=t.shape,
         dtype_name=t.dtype.name,
         default_dtype_name=dtypes.of_numpy(promotion.default_dtype()).name,
         device_suffix=None if t._value.aval.device == "cpu" else str(t.device),
