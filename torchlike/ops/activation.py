@@ -45,6 +45,8 @@ def _(grad, result):
 def hardtanh(input: Array, min_val: Scalar = -1.0, max_val: Scalar = 1.0):
     """``input`` limited to ``[min_val, max_val]``; the gradient at the limits is 0."""
     reject("hardtanh", input, BOOL, COMPLEX)
+    if type(min_val) in (int, float) and type(max_val) in (int, float) and min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
     return jnp.minimum(jnp.maximum(input, _number(min_val, input)), _number(max_val, input))
 
 
@@ -247,7 +249,7 @@ def _(grad, input, beta, threshold):
     return jnp.where(scaled > _number(threshold, input), grad, grad * lax.logistic(scaled))
 
 
-@op(namespace=F, promote=ARITH, out=False, node="LogSigmoidBackward0")
+@op(namespace=F, promote=ARITH, node="LogSigmoidBackward0")
 def logsigmoid(input: Array):
     """``log(sigmoid(input))``, accurate for large negative numbers."""
     reject("log_sigmoid_cpu", input, BOOL, INTEGER, COMPLEX)

@@ -478,8 +478,8 @@ def nextafter(input: Array, other: Array):
 
 
 @nextafter.vjp
-def _(grad):
-    return grad, jnp.zeros_like(grad)
+def _(grad, input, other):
+    return jnp.where(input == other, 0, grad), jnp.zeros_like(grad)
 
 
 @op(inplace=True, strides="elementwise", differentiable=False)
@@ -805,7 +805,7 @@ def cosh(input: Array):
     return jnp.cosh(input)
 
 
-@op(promote=FLOAT, inplace=True)
+@op(promote=FLOAT, inplace=True, aliases=("nn.functional.tanh",))
 def tanh(input: Array):
     """Hyperbolic tangent."""
     return jnp.tanh(input)
@@ -875,7 +875,7 @@ def rad2deg(input: Array):
 # -- sigmoids ---------------------------------------------------------------------------------------------------------
 
 
-@op(promote=FLOAT, inplace=True, aliases=("special.expit",))
+@op(promote=FLOAT, inplace=True, aliases=("special.expit", "nn.functional.sigmoid"))
 def sigmoid(input: Array):
     """``1 / (1 + exp(-input))``."""
     return lax.logistic(input)
@@ -1059,7 +1059,7 @@ def _(grad, input):
     return jnp.where(jnp.isfinite(input), grad, 0)
 
 
-@op(promote=ARITH, inplace=True)
+@op(promote=ARITH, inplace=True, method=False, aliases=("nn.functional.threshold",))
 def threshold(input: Array, threshold: Scalar, value: Scalar):
     """``input`` where it is above ``threshold``, else ``value``."""
     return jnp.where(input <= _constant(threshold, input.dtype), _constant(value, input.dtype), input)

@@ -512,12 +512,18 @@ def linalg_cross(input: Array, other: Array, *, dim: Dim = -1):
 # -- distances --------------------------------------------------------------------------------------------------------
 
 
+def magnitude(x):
+    """Absolute values with gradient zero at zero, where JAX has one."""
+    zero = x == 0
+    return jnp.where(zero, 0, jnp.abs(jnp.where(zero, 1, x)))
+
+
 def length(difference, p: float, axis=-1, keepdims: bool = False):
     """The p-norm along ``axis``, with gradient zero where the norm is zero (torch's convention).
 
     The masked elements are replaced before the power, so that no infinite slope enters; second derivatives stay finite.
     """
-    size = jnp.abs(difference)
+    size = magnitude(difference)
     if p == 0:
         return (size != 0).astype(size.dtype).sum(axis, keepdims=keepdims)
     if p == 1:

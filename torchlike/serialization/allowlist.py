@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from torchlike.nn import Parameter
+from torchlike.nn.parameter import Parameter
 from torchlike.serialization import rebuild, torch_names
 from torchlike.serialization.storages import STORAGE_CLASSES, StorageType, TypedStorage, UntypedStorage
 from torchlike.tensor import dtypes

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from torchlike.nn import Parameter
+from torchlike.nn.parameter import Buffer, Parameter
 from torchlike.serialization import bridge, torch_names
 from torchlike.serialization import rebuild as calls
 from torchlike.serialization.bridge import Described
@@ -123,14 +123,15 @@ def reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
     Storages in it are ``Reference`` objects, which only the picklers of this package understand.
     """
     state = bridge.user_attributes(tensor)
-    is_parameter = isinstance(tensor, Parameter)
+    is_parameter = issubclass(type(tensor), Parameter)  # isinstance is also true of marked tensors of other classes
     function, args = _reduce_data(tensor, tensor.requires_grad and not is_parameter)
     if is_parameter:
         given = (Call(function, args), tensor.requires_grad, OrderedDict())
         return (calls._rebuild_parameter_with_state, (*given, state)) if state else (calls._rebuild_parameter, given)
-    if type(tensor) is Tensor and not state:
+    cls = Tensor if type(tensor) is Buffer else type(tensor)  # in torch a buffer is a tensor with a mark
+    if cls is Tensor and not state:
         return function, args
-    return calls._rebuild_from_type_v2, (function, type(tensor), args, state)
+    return calls._rebuild_from_type_v2, (function, cls, args, state)
 
 
 def _reduce_data(tensor: Tensor, requires_grad: bool) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -154,7 +155,7 @@ class _ReduceTable(Mapping):
     """``dispatch_table`` of picklers: tensors and torch's small objects, then what ``copyreg`` knows."""
 
     def __getitem__(self, cls: type) -> Callable[[Any], Any]:
-        if issubclass(cls, Tensor):
+        if issubclass(cls, Tensor) and cls.__reduce_ex__ is Tensor.__reduce_ex__:
             return reduce_tensor
         if cls.__name__ == "layout" and cls.__module__.startswith("torch"):
             return lambda layout: (calls._get_layout, (str(layout),))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torchlike
-from torchlike.nn import Parameter
+from torchlike.nn.parameter import Parameter
 from torchlike.serialization import bridge, torch_names
 from torchlike.serialization.locations import current_map_location, restorer
 from torchlike.serialization.storages import TypedStorage, UntypedStorage

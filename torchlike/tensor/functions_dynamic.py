@@ -208,6 +208,8 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
 
     Gradients are dense: ``sparse`` changes nothing.
     """
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
     rows = weight.shape[0]
     if padding_idx is None:
         padding_idx = -1
