@@ -46,7 +46,7 @@ e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 __version__ = "2.13.0"
 
 # Names that live in modules which are loaded when first needed.
-_LAZY: dict[str, str] = {}
+_LAZY: dict[str, str] = {"save": "torchlike.serialization", "load": "torchlike.serialization"}
 _SUBMODULES = {m.name for m in _pkgutil.iter_modules(__path__)}
 
 

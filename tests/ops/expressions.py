@@ -39,8 +39,8 @@ def host(x: Any) -> Any:
     """Results as nested tuples of (dtype name, NumPy array), numbers as they are."""
     if isinstance(x, (torch.Tensor, torchlike.Tensor)):
         name = str(x.dtype).removeprefix("torch.")
-        wide = x.detach().to(scope(torch if isinstance(x, torch.Tensor) else torchlike)["f64"]) if "float" in name else x.detach()
-        return name, wide.numpy()
+        wide = x.detach().double() if "float" in name else x.detach()
+        return name, wide.numpy(force=True)
     if isinstance(x, (tuple, list)):
         return tuple(host(i) for i in x)
     return x

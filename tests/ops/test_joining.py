@@ -47,7 +47,7 @@ ROWS = [
     ("diag_embed", lambda T, a: T.diag_embed(a, -1, 0, 2), [x34]),
     ("diagflat", lambda T, a: T.diagflat(a), [x24]),
     ("tril_indices", lambda T: T.tril_indices(3, 4, 1), []),
-    ("vander", lambda T, a: T.vander(a, 3, True), [x3]),
+    ("vander", lambda T, a: T.vander(a.detach(), 3, True), [x3]),
     ("meshgrid", lambda T, a, b: T.meshgrid(a, b, indexing="xy"), [x3, floats(2)]),
     ("trapezoid", lambda T, a, b: T.trapezoid(a, b), [x34, floats(4)]),
     ("cumulative_trapezoid", lambda T, a: T.cumulative_trapezoid(a, dx=0.5, dim=0), [x34]),

@@ -26,7 +26,7 @@ PRODUCTS = [
     ("matmul broadcasts", lambda T, a, b: T.matmul(a, b), [floats(2, 1, 3, 4), floats(5, 4, 2)]),
     ("matmul of a batch with a vector", lambda T, a, b: a @ b, [batch, v4]),
     ("matmul of ints", lambda T, a: a @ a, [ints(3, 3)]),
-    ("matmul in bfloat16", lambda T, a, b: T.matmul(a.bfloat16(), b.bfloat16()), [a34, a43]),
+    ("matmul in bfloat16", lambda T, a, b: T.matmul(a.detach().bfloat16(), b.detach().bfloat16()), [a34, a43]),
     ("matmul of different dtypes", lambda T, a, b: a @ b.double(), [a34, a43]),
     ("matmul of wrong sizes", lambda T, a: a @ a, [a34]),
     ("mm of bools", lambda T, a: T.mm(a, a), [bools(3, 3)]),
@@ -76,7 +76,7 @@ NORMS = [
     ("linalg.norm dtype", lambda T, x: T.linalg.norm(x, dtype=T.float64), [a34]),
     ("norm of ints", lambda T, x: T.norm(x), [ints(3)]),
     ("cond", lambda T, a: T.linalg.cond(a), [near]),
-    ("cond 1", lambda T, a: T.linalg.cond(a, 1), [near]),
+    ("cond 1", lambda T, a: T.linalg.cond(a.detach(), 1), [near]),
     ("cdist", lambda T, a, b: T.cdist(a, b), [a34, floats(5, 4)]),
     ("cdist p=1", lambda T, a, b: T.cdist(a, b, p=1), [batch, floats(2, 5, 4)]),
     ("cdist of equal rows", lambda T, a: T.cdist(a, a), [a34]),
@@ -89,7 +89,7 @@ NORMS = [
 
 DECOMPOSITIONS = [
     ("det", lambda T, a: T.det(a), [near]),
-    ("det of a singular matrix", lambda T, a: a.det(), [np.ones((2, 2), np.float32)]),
+    ("det of a singular matrix", lambda T, a: a.detach().det(), [np.ones((2, 2), np.float32)]),
     ("slogdet", lambda T, a: tuple(T.linalg.slogdet(a)), [near]),
     ("logdet", lambda T, a: a.logdet(), [spd]),
     ("inv", lambda T, a: T.linalg.inv(a), [near]),
@@ -112,9 +112,9 @@ DECOMPOSITIONS = [
     ("eigvalsh upper", lambda T, a: T.linalg.eigvalsh(a, "U"), [spd]),
     ("eig", lambda T, a: T.linalg.eig(a)[1].abs(), [near]),
     ("eigvals", lambda T, a: T.linalg.eigvals(a), [near]),
-    ("lu", lambda T, a: tuple(T.linalg.lu(a)), [near]),
+    ("lu", lambda T, a: tuple(T.linalg.lu(a))[1:], [near]),
     ("lu_solve", lambda T, a, b: T.linalg.lu_solve(*T.linalg.lu_factor(a), b), [near, floats(2, 4, 2)]),
-    ("ldl", lambda T, a, b: T.linalg.ldl_solve(*T.linalg.ldl_factor(a.detach()), b), [spd, floats(2, 3, 1)]),
+    ("ldl", lambda T, a, b: T.linalg.ldl_solve(*T.linalg.ldl_factor(a.detach()), b.detach()), [spd, floats(2, 3, 1)]),
     ("householder_product", lambda T, a: T.linalg.householder_product(*T.geqrf(a.detach())), [tall]),
     ("ormqr", lambda T, a, c: T.ormqr(*T.geqrf(a.detach()), c, transpose=True), [tall, floats(5, 2)]),
     ("solve_triangular", lambda T, a, b: T.linalg.solve_triangular(a, b, upper=True), [near, floats(2, 4, 2)]),
@@ -142,17 +142,16 @@ def test_einsum_by_lists_of_ints():
 
 
 @pytest.mark.parametrize(
-    ("equation", "shapes", "plain"),
+    ("equation", "shapes", "plain", "reshaped"),
     [
-        ("ij,jk", [(2, 3), (3, 4)], "ij,jk->ik"),
-        ("...i", [(2, 3, 4)], "abi->abi"),
-        ("...i,...i->...", [(2, 3), (5, 1, 3)], "bi,abi->ab"),
-        ("ba", [(2, 3)], "ba->ab"),
+        ("ij,jk", [(2, 3), (3, 4)], "ij,jk->ik", [(2, 3), (3, 4)]),
+        ("...i", [(2, 3, 4)], "abi->abi", [(2, 3, 4)]),
+        ("...i,...i->...", [(2, 3), (5, 1, 3)], "bi,ai->ab", [(2, 3), (5, 3)]),  # a size of one that broadcasts is dropped
+        ("ba", [(2, 3)], "ba->ab", [(2, 3)]),
     ],
 )
-def test_plain_equation(equation, shapes, plain):
-    text, _ = plain_equation(equation, shapes)
-    assert text.translate(str.maketrans("", "", "")) in (plain, text) and text.count("->") == 1
+def test_plain_equation(equation, shapes, plain, reshaped):
+    assert plain_equation(equation, shapes) == (plain, reshaped)
 
 
 @pytest.mark.parametrize(

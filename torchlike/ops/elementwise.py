@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -178,20 +179,13 @@ def _(grad, input, other):
     return grad, -grad * jnp.trunc(input / other)
 
 
-def _addc_value(x, value):
-    kind = scalar_kind(value)
-    if kind == "float" and is_integral(x):
-        raise RuntimeError("value cannot be converted to type int64_t without overflow")
-    return _constant(value, x.dtype)
-
-
 @op(promote=ARITH, inplace=True, autocast="promote")
 def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Scalar = 1):
     """``input + value * tensor1 * tensor2``."""
     reject("addcmul_cpu_out", input, BOOL)
     if type(value) in (int, float) and value == 1:
         return input + tensor1 * tensor2
-    return input + _addc_value(input, value) * tensor1 * tensor2
+    return input + _constant(value, input.dtype) * tensor1 * tensor2
 
 
 @op(name="addcmul", promote=ARITH, inplace=True, autocast="promote")
@@ -211,7 +205,7 @@ def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Scalar = 1):
         )
     if type(value) in (int, float) and value == 1:
         return input + tensor1 / tensor2
-    return input + _addc_value(input, value) * tensor1 / tensor2
+    return input + _constant(value, input.dtype) * tensor1 / tensor2
 
 
 @op(name="addcdiv", promote=ARITH, inplace=True, autocast="promote")
@@ -220,16 +214,18 @@ def addcdiv_value_first(input: Array, value: Scalar, tensor1: Array, tensor2: Ar
     return addcdiv.body(input, tensor1, tensor2, value=value)
 
 
-@op(promote=ARITH, inplace=True)
+@op(promote=ARITH, promote_args=("input", "end"), inplace=True)
 def lerp(input: Array, end: Array, weight: Array | Scalar):
     """``input + weight * (end - input)``, from whichever end is nearer."""
-    reject("lerp_kernel", input, BOOL, INTEGER)
+    reject("lerp_kernel_scalar", input, BOOL, INTEGER)
+    weight = _constant(weight, input.dtype)
     near = jnp.abs(weight) < 0.5
     return jnp.where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
 
 
 @lerp.vjp
 def _(grad, input, end, weight):
+    weight = _constant(weight, input.dtype)
     return grad * jnp.conj(1 - weight), grad * jnp.conj(weight), grad * jnp.conj(end - input)
 
 
@@ -683,6 +679,7 @@ def ldexp(input: Array, other: Array):
     return (input.astype(compute) * _two_to_the(exponent.astype(compute))).astype(common)
 
 
+@jax.custom_jvp
 def _two_to_the(x):
     """``2 ** x``, exact where x is an integer (XLA's exponential is not)."""
     if is_complex(x):
@@ -693,8 +690,15 @@ def _two_to_the(x):
     steps = jnp.clip(jnp.where(jnp.isnan(whole), 0, whole), -bound, bound).astype(np.int32)
     half = steps // 2
     scale = jnp.ldexp(jnp.ldexp(jnp.ones_like(x), half), steps - half)
-    fraction = x - jnp.where(jnp.isinf(whole), 0, whole)
-    return jnp.where(jnp.isinf(x), jnp.exp2(x), jnp.where(x == whole, scale, jnp.exp2(jnp.where(jnp.isinf(x), 0, fraction)) * scale))
+    regular = jnp.where(jnp.isinf(x), 0, x)
+    fraction = regular - jnp.floor(regular)
+    return jnp.where(jnp.isinf(x), jnp.exp2(x), jnp.where(fraction == 0, scale, jnp.exp2(fraction) * scale))
+
+
+@_two_to_the.defjvp
+def _(primals, tangents):
+    value = _two_to_the(primals[0])
+    return value, value * math.log(2) * tangents[0]
 
 
 @ldexp.vjp

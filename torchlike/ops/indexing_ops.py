@@ -18,6 +18,7 @@ from jax import lax
 
 from torchlike.ops import promotion
 from torchlike.ops.declare import Array, Dim, Ints, Scalar, canonical_dim, op, scalar_kind
+from torchlike.ops.dtype_errors import BOOL, INTEGER, reject, type_name, unsupported
 
 IN_BOUNDS = "promise_in_bounds"
 
@@ -510,7 +511,7 @@ def _(grad, result, input, dim, index, source, reduce, include_self):
 def take(input: Array, index: Array):
     """The elements of the flat ``input`` at ``index`` (negative ones count from the end), in the shape of ``index``."""
     if index.dtype != np.int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.name.capitalize()}")
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {type_name(index.dtype)}")
     if input.size == 0:
         if index.size:
             raise IndexError("take(): tried to take from an empty tensor")
@@ -522,7 +523,7 @@ def take(input: Array, index: Array):
 def put(input: Array, index: Array, source: Array, accumulate: bool = False):
     """``input`` with the elements of the flat tensor at ``index`` replaced by, or increased by, those of ``source``."""
     if index.dtype != np.int64:
-        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype.name.capitalize()}")
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {type_name(index.dtype)}")
     if input.dtype != source.dtype:
         raise RuntimeError(
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype} and source.dtype = {source.dtype}"
@@ -547,7 +548,7 @@ def _(grad, input, index, source, accumulate):
 def take_along_dim(input: Array, indices: Array, dim: int | None = None):
     """``gather`` after broadcasting ``input`` and ``indices``; over the flat tensors without ``dim``."""
     if indices.dtype != np.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.name.capitalize()}")
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {type_name(indices.dtype)}")
     if dim is None:
         input, indices, dim = input.reshape(-1), indices.reshape(-1), 0
     if input.ndim != indices.ndim:
@@ -753,10 +754,11 @@ def histc(input: Array, bins: int = 100, min: Scalar = 0, max: Scalar = 0):
     """How many elements lie in each of ``bins`` equal intervals from ``min`` to ``max`` (the data's when equal)."""
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
+    reject("histogram_cpu", input, BOOL, INTEGER)
     if type(min) in (int, float) and type(max) in (int, float) and min > max:
         raise RuntimeError("max must be larger than min")
     dtype = np.dtype(input.dtype)
-    x = input.reshape(-1).astype(np.float64 if promotion.kind(dtype) == 1 else dtype)
+    x = input.reshape(-1)
     low, high = _range_of(x, _as(min, x.dtype), _as(max, x.dtype))
     place, inside = _binned(x, low, high, bins)
     return jnp.zeros(bins, dtype).at[place].add(inside.astype(dtype), mode=IN_BOUNDS)
@@ -819,7 +821,9 @@ def histogram_cells(input: Array, edges: Sequence[Array], weight: Array | None =
 @op(host=True, differentiable=False)
 def bincount(input: Array, weights: Array | None = None, minlength: int = 0):
     """How often each value of a 1-d tensor of non-negative ints occurs (or the sum of its ``weights``)."""
-    if input.ndim != 1 or input.dtype.kind not in "iu" or (input.size and input.min() < 0):
+    if input.dtype.kind not in "iu":
+        raise unsupported("bincount_cpu", input.dtype)
+    if input.ndim != 1 or (input.size and input.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")

@@ -15,9 +15,12 @@ from torchlike.ops.declare import ARITH, Array, Dim, Dims, Ints, Number, Scalar,
 # -- joining ----------------------------------------------------------------------------------------------------------
 
 
-def _nonempty(name: str, tensors: Sequence) -> None:
+def _common(name: str, tensors: Sequence) -> list:
+    """The tensors in their common dtype (worked out here, not by the declaration: the list may be empty)."""
     if not tensors:
-        raise ValueError(f"{name}(): expected a non-empty list of Tensors")
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    dtype = promotion.result_dtype(tensors, ())
+    return [t.astype(dtype) for t in tensors]
 
 
 def _concatenate(tensors: Sequence, dim: int):
@@ -41,17 +44,18 @@ def _concatenate(tensors: Sequence, dim: int):
     return parts[0] if len(parts) == 1 else lax.concatenate(parts, d)
 
 
-@op(promote=ARITH, opmath=False, method=False, aliases=("concat", "concatenate"), strides="contiguous", autocast="promote")
+@op(method=False, aliases=("concat", "concatenate"), autocast="promote")
 def cat(tensors: Sequence[Array], dim: Dim = 0):
     """Tensors joined along ``dim``; all other sizes must be equal. The result has the common dtype."""
-    _nonempty("torch.cat", tensors)
-    return _concatenate(tensors, dim)
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    return _concatenate(_common("cat", tensors), dim)
 
 
-@op(promote=ARITH, opmath=False, method=False, strides="contiguous", autocast="promote")
+@op(method=False, autocast="promote")
 def stack(tensors: Sequence[Array], dim: Dim = 0):
     """Tensors of one shape joined along a new dimension ``dim``."""
-    _nonempty("stack", tensors)
+    tensors = _common("stack", tensors)
     first = tensors[0]
     d = canonical_dim(dim, first.ndim + 1)
     for i, t in enumerate(tensors):
@@ -74,33 +78,29 @@ def _at_least_3d(t):
     return t.reshape(1, -1, 1) if t.ndim < 2 else t[..., None] if t.ndim == 2 else t
 
 
-@op(promote=ARITH, opmath=False, method=False, strides="contiguous", node="CatBackward0")
+@op(method=False, node="CatBackward0")
 def hstack(tensors: Sequence[Array]):
     """Tensors joined side by side: along the first dimension if 1-d, else along the second."""
-    _nonempty("hstack", tensors)
-    tensors = [_at_least_1d(t) for t in tensors]
+    tensors = [_at_least_1d(t) for t in _common("hstack", tensors)]
     return _concatenate(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-@op(promote=ARITH, opmath=False, method=False, aliases=("row_stack",), strides="contiguous", node="CatBackward0")
+@op(method=False, aliases=("row_stack",), node="CatBackward0")
 def vstack(tensors: Sequence[Array]):
     """Tensors joined as rows; 1-d tensors become one row."""
-    _nonempty("vstack", tensors)
-    return _concatenate([_at_least_2d(t) for t in tensors], 0)
+    return _concatenate([_at_least_2d(t) for t in _common("vstack", tensors)], 0)
 
 
-@op(promote=ARITH, opmath=False, method=False, strides="contiguous", node="CatBackward0")
+@op(method=False, node="CatBackward0")
 def dstack(tensors: Sequence[Array]):
     """Tensors joined along the third dimension."""
-    _nonempty("dstack", tensors)
-    return _concatenate([_at_least_3d(t) for t in tensors], 2)
+    return _concatenate([_at_least_3d(t) for t in _common("dstack", tensors)], 2)
 
 
-@op(promote=ARITH, opmath=False, method=False, strides="contiguous", node="CatBackward0")
+@op(method=False, node="CatBackward0")
 def column_stack(tensors: Sequence[Array]):
     """Tensors joined along the second dimension; 1-d tensors become one column."""
-    _nonempty("column_stack", tensors)
-    return _concatenate([t.reshape(-1, 1) if t.ndim <= 1 else t for t in tensors], 1)
+    return _concatenate([t.reshape(-1, 1) if t.ndim <= 1 else t for t in _common("column_stack", tensors)], 1)
 
 
 @op(promote=ARITH, opmath=False, method=False, function=False, strides="contiguous")

@@ -532,10 +532,10 @@ def _(grads, results, upper):
         return grad
     if upper:
         factor, grad = _t(factor), _t(grad)
-    # Murray, "Differentiation of the Cholesky decomposition" (2016), equation 10; symmetric as torch's.
-    inner = jnp.tril(jnp.matmul(_t(factor), grad))
-    inner = inner - 0.5 * _diagonal(jnp.diagonal(inner, axis1=-2, axis2=-1))
-    inner = (inner + _t(inner)) / 2
+    # Murray, "Differentiation of the Cholesky decomposition" (2016), equation 10; symmetric but for a complex diagonal.
+    product = jnp.matmul(_t(factor), grad)
+    below = jnp.tril(product, -1)
+    inner = (below + _t(below) + _diagonal(jnp.diagonal(product, axis1=-2, axis2=-1))) / 2
     half = jax.lax.linalg.triangular_solve(factor, inner, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
     return jax.lax.linalg.triangular_solve(factor, half, left_side=False, lower=True)
 
@@ -1060,7 +1060,8 @@ def _(grads, results):
     inner = jnp.matmul(_t(vectors), grads[1])
     unit = jnp.eye(values.shape[-1], dtype=bool)
     middle = jnp.where(unit, grads[0][..., None].astype(inner.dtype), _safe_ratio(inner, jnp.where(unit, 1, gaps)))
-    return jnp.matmul(vectors, jnp.matmul(middle, _t(vectors)))
+    result = jnp.matmul(vectors, jnp.matmul(middle, _t(vectors)))
+    return (result + _t(result)) / 2
 
 
 @op(namespace="linalg", node="LinalgEighBackward0")

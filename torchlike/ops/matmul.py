@@ -8,13 +8,13 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from torchlike.ops import promotion
 from torchlike.ops.declare import ARITH, FLOAT, Array, Dim, Ints, Scalar, canonical_dim, op, scalar_kind
+from torchlike.ops.dtype_errors import BOOL, reject, type_name
 
 _SCALAR_NAMES = {
     "float64": "double", "float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long long",
@@ -23,23 +23,17 @@ _SCALAR_NAMES = {
 }  # fmt: skip
 
 
-def _same_dtypes(name: str, first, *others) -> None:
-    """Products do not promote: torch wants equal dtypes."""
+def _same_dtypes(kernel: str, first, *others) -> None:
+    """Products do not promote: torch wants equal dtypes, and no bools."""
     for o in others:
         if o.dtype != first.dtype:
             have, got = (_SCALAR_NAMES.get(np.dtype(x.dtype).name, str(x.dtype)) for x in (first, o))
             raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {have} != {got}")
-    if first.dtype == bool:
-        raise RuntimeError(f'"{name}" not implemented for \'Bool\'')
+    reject(kernel, first, BOOL)
 
 
 def _shape(x) -> str:
     return "x".join(map(str, x.shape))
-
-
-def _need(name: str, label: str, x, ndim: int) -> None:
-    if x.ndim != ndim:
-        raise RuntimeError(f"{name}: Expected {label} to be a {ndim}-D tensor, but got {x.ndim}-D")
 
 
 def _mm(a, b):
@@ -120,7 +114,7 @@ def bmm(input: Array, mat2: Array):
         raise RuntimeError("batch1 must be a 3D tensor")
     if mat2.ndim != 3:
         raise RuntimeError("batch2 must be a 3D tensor")
-    _same_dtypes("baddbmm_impl", input, mat2)
+    _same_dtypes("bmm", input, mat2)
     return _bmm(input, mat2)
 
 
@@ -139,10 +133,8 @@ def _dot(a, b):
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.dtype != b.dtype:
-        have, got = (_SCALAR_NAMES.get(np.dtype(x.dtype).name, str(x.dtype)) for x in (a, b))
-        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {have.capitalize()} and {got.capitalize()}")
-    if a.dtype == bool:
-        raise RuntimeError("\"dot\" not implemented for 'Bool'")
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {type_name(a.dtype)} and {type_name(b.dtype)}")
+    reject("dot", a, BOOL)
     if a.shape != b.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src [{b.shape[0]}] to have the same number of elements, "

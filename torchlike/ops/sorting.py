@@ -17,6 +17,7 @@ from jax import lax
 
 from torchlike.ops import promotion
 from torchlike.ops.declare import LONG, Array, Dim, DType, Scalar, canonical_dim, op, platform
+from torchlike.ops.dtype_errors import BOOL, COMPLEX, INTEGER, is_bool, reject
 
 # -- keys -------------------------------------------------------------------------------------------------------------
 
@@ -24,8 +25,8 @@ from torchlike.ops.declare import LONG, Array, Dim, DType, Scalar, canonical_dim
 def _key(x):
     """Integers in the order of ``x``: NaN is the largest, 0.0 and -0.0 are equal; int32 where that is wide enough."""
     kind = promotion.kind(np.dtype(x.dtype))
-    if kind == 3:
-        raise RuntimeError("Sort does not support complex dtypes on CPU")
+    if kind == COMPLEX:
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
     if kind < 2:
         if x.dtype == np.uint64:
             return lax.bitcast_convert_type(x ^ np.uint64(1 << 63), np.int64)
@@ -148,8 +149,8 @@ def topk(input: Array, k: int, dim: Dim = -1, largest: bool = True, sorted: bool
         raise RuntimeError("selected index k out of range")
     if input.ndim == 0:
         return input, jnp.zeros((), np.int64)
-    if promotion.is_complex(np.dtype(input.dtype)) or input.dtype == bool:
-        raise RuntimeError(f"\"topk_cpu\" not implemented for '{'Bool' if input.dtype == bool else 'ComplexFloat'}'")
+    if promotion.kind(np.dtype(input.dtype)) in (BOOL, COMPLEX):
+        raise RuntimeError(f" topk does not support {'bool' if is_bool(input) else 'complex'} dtypes on CPU")
     x = _last(input, d)
     index = _top(x, k, largest) if x.size else jnp.zeros((*x.shape[:-1], k), np.int64)
     values = _pick(x, index) if x.size and k else jnp.zeros((*x.shape[:-1], k), x.dtype)
@@ -182,6 +183,7 @@ def _ranked(x, rank, d: int, keepdim: bool):
 def kthvalue(input: Array, k: int, dim: Dim = -1, keepdim: bool = False):
     """The ``k``-th smallest element along ``dim`` (counted from 1), and where it is."""
     d = canonical_dim(dim, input.ndim)
+    reject("kthvalue_cpu", input, BOOL, COMPLEX)
     n = input.shape[d] if input.ndim else 1
     if n == 0:
         raise IndexError(f"kthvalue(): Expected reduction dim {d} to have non-zero size.")
@@ -203,6 +205,7 @@ def _is_nan(x):
 
 def _median_along(input, dim: int, keepdim: bool, ignore_nan: bool, name: str):
     """The lower median; NaN when there is one, unless NaNs are ignored."""
+    reject("median_cpu", input, BOOL, COMPLEX)
     d = canonical_dim(dim, input.ndim)
     if input.ndim == 0:
         return input, jnp.zeros((), np.int64)
@@ -279,6 +282,7 @@ def mode(input: Array, dim: Dim = -1, keepdim: bool = False):
     d = canonical_dim(dim, input.ndim)
     if input.ndim == 0:
         return input, jnp.zeros((), np.int64)
+    reject("mode_cpu", input, COMPLEX)
     n = input.shape[d]
     if n == 0:
         raise IndexError(f"mode(): Expected reduction dim {d} to have non-zero size.")
@@ -434,8 +438,7 @@ def _extreme(input, dim: int, later):
         return input, jnp.zeros((), np.int64)
     if input.size == 0:
         return input, jnp.zeros(input.shape, np.int64)
-    if promotion.is_complex(np.dtype(input.dtype)):
-        raise RuntimeError("\"cummax_cpu\" not implemented for 'ComplexFloat'")
+    reject("cummax_cpu", input, COMPLEX)
     position = lax.broadcasted_iota(np.int32, input.shape, d)
 
     def combine(old, new):
@@ -480,8 +483,7 @@ def _(grads, results, dim):
 def logcumsumexp(input: Array, dim: Dim):
     """``log(cumsum(exp(input)))`` along ``dim``, without overflow."""
     d = canonical_dim(dim, input.ndim)
-    if not promotion.is_inexact(np.dtype(input.dtype)):
-        raise RuntimeError(f"\"logcumsumexp_out_cpu\" not implemented for '{input.dtype.name.capitalize()}'")
+    reject("logcumsumexp_out_cpu", input, BOOL, INTEGER)
     if input.ndim == 0:
         return input
     wide = input.astype(np.float32) if promotion.is_low_precision(np.dtype(input.dtype)) else input

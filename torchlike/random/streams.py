@@ -117,3 +117,21 @@ class Stream:
     def bernoulli(self, n: int, p: Any) -> np.ndarray:
         """``n`` bools, true with probability ``p``."""
         return self.unit(n, np.float64) < p
+
+    def random(self, n: int, dtype: Any) -> np.ndarray:
+        """``n`` integers over the range in which ``dtype`` is exact."""
+        dtype = np.dtype(dtype)
+        if dtype.kind == "b":
+            return (self.words(n) & np.uint64(1)).astype(bool)
+        if dtype == np.int64:
+            return (self.words64(n) % np.uint64(1 << 63)).astype(np.int64)
+        if dtype == np.float64:
+            return (self.words64(n) % np.uint64((1 << 53) + 1)).astype(np.float64)
+        if dtype.kind in "iu":
+            return (self.words(n) % np.uint64(np.iinfo(dtype).max + 1)).astype(dtype)
+        digits = {np.dtype(np.float32): 24, np.dtype(np.float16): 11}.get(dtype, 8)
+        return (self.words(n) % np.uint64((1 << digits) + 1)).astype(np.float32).astype(dtype)
+
+    def exponential(self, n: int, rate: float, dtype: Any) -> np.ndarray:
+        """``n`` exponential numbers."""
+        return (-1.0 / rate * np.log1p(-self.unit(n, np.float64))).astype(dtype)

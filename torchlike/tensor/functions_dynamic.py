@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from torchlike.autograd import tape
 from torchlike.autograd.tape import apply
-from torchlike.engine import local
 from torchlike.ops import indexing, indexing_ops, joining
 from torchlike.ops.declare import canonical_dim
 from torchlike.tensor import dtypes
