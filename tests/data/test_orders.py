@@ -10,7 +10,7 @@ scenario = Scenarios("data_orders", tolerance=0)
 
 def state(torch, generator=None):
     """The next draw shows how far a generator was moved on."""
-    return torch.randint(0, 1 << 30, (2,), generator=generator).tolist()
+    return torch.randint(0, 1 << 24, (2,), generator=generator).tolist()
 
 
 @scenario

@@ -13,10 +13,6 @@ from jax import lax
 
 from torchlike.ops.declare import Array, Ints, op, platform
 
-# Below this size of the patches matrix (bytes) a convolution on the CPU is one matrix product of patches: with 3x3 kernels on
-# 8x8 images, forward and backward, 0.48 ms against 0.55 ms for a whole training step of examples/digits_cnn.py.
-PATCHES_LIMIT = 4 << 20
-
 
 def several(x: Any, n: int, name: str = "argument") -> tuple[int, ...]:
     """``n`` numbers from one or from a sequence."""
@@ -60,23 +56,6 @@ def _check(input: Any, weight: Any, bias: Any, groups: int, dims: int, transpose
 def _numbers(dims: int) -> tuple[str, str, str]:
     spatial = "DHW"[3 - dims:]
     return ("NC" + spatial, "OI" + spatial, "NC" + spatial)
-
-
-def _by_patches(x: Any, w: Any, stride: Sequence[int], pads: Sequence[tuple[int, int]], dilation: Sequence[int], outs: Sequence[int]) -> Any:
-    """A convolution as one matrix product: every kernel position is a strided slice of the padded input."""
-    n, c = x.shape[:2]
-    dims = len(stride)
-    padded = jnp.pad(jnp.moveaxis(x, 1, -1), [(0, 0), *pads, (0, 0)])
-    kernel = w.shape[2:]
-    columns = []
-    for position in np.ndindex(*kernel):
-        begin = [p * d for p, d in zip(position, dilation, strict=True)]
-        end = [b + (o - 1) * s + 1 for b, o, s in zip(begin, outs, stride, strict=True)]
-        columns.append(lax.slice(padded, (0, *begin, 0), (n, *end, c), (1, *stride, 1)))
-    patches = jnp.concatenate(columns, axis=-1).reshape(n * math.prod(outs), math.prod(kernel) * c)
-    matrix = jnp.moveaxis(w, 1, -1).reshape(w.shape[0], -1)
-    y = lax.dot_general(patches, matrix, (((1,), (1,)), ((), ())))
-    return jnp.moveaxis(y.reshape(n, *outs, w.shape[0]), -1, 1) if dims else y
 
 
 def _depthwise(x: Any, w: Any, stride: Sequence[int], pads: Sequence[tuple[int, int]], dilation: Sequence[int], outs: Sequence[int]) -> Any:
@@ -135,11 +114,6 @@ def convolve(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dila
         y = wide.astype(x.dtype)
     elif platform() == "cpu" and groups == x.shape[1] and groups > 1:
         y = _depthwise(x, weight, stride, pads, dilation, outs)
-    elif (
-        platform() == "cpu" and groups == 1 and np.dtype(x.dtype).kind == "f"
-        and x.shape[0] * math.prod(outs) * x.shape[1] * math.prod(kernel) * x.dtype.itemsize <= PATCHES_LIMIT
-    ):  # fmt: skip
-        y = _by_patches(x, weight, stride, pads, dilation, outs)
     else:
         y = lax.conv_general_dilated(
             x, weight, stride, pads, rhs_dilation=dilation, feature_group_count=groups, dimension_numbers=_numbers(dims)

@@ -1,4 +1,4 @@
-"""Reading and writing at positions: ``gather, scatter, index_*, take, put, masked_*, embedding, searchsorted, histc``.
+"""Reading and writing at positions: ``gather, scatter, index_*, take, put, masked_*, one_hot, searchsorted, histc``.
 
 Positions are tensors, so their values are not known when an operator is recorded. XLA reads the nearest element for a
 position out of range and drops a write to it; torch raises. The tensor layer checks positions that are at hand
@@ -50,9 +50,26 @@ def _picked(input, dim: int, index):
     return jnp.take_along_axis(input, index, axis=dim, mode=IN_BOUNDS)
 
 
-def _places(index, dim: int):
-    """The position tuple of every element of ``index`` along ``dim``, for ``.at``."""
-    return tuple(index if k == dim else lax.broadcasted_iota(index.dtype, index.shape, k) for k in range(index.ndim))
+def flat_positions(index, dim: int, shape: tuple[int, ...]):
+    """Where the elements of ``index`` along ``dim`` lie in the flat array of ``shape``; the other coordinates are their own.
+
+    A scatter to flat positions is 2 to 3 times faster on XLA:CPU than one with a column for each dimension.
+    """
+    kind = np.int32 if math.prod(shape) < 2**31 else np.int64
+    total, stride = jnp.zeros((), kind), 1
+    for k in range(len(shape) - 1, -1, -1):
+        along = index.astype(kind) if k == dim else lax.broadcasted_iota(kind, index.shape, k)
+        total = total + along * np.asarray(stride, kind)
+        stride *= shape[k]
+    return total
+
+
+def written(x, dim: int, index, values, how: str = "set", unique: bool = False):
+    """``x`` with ``values`` written to (set, add, multiply, max, min) the positions ``index`` along ``dim``."""
+    at = x.reshape(-1).at[flat_positions(index, dim, x.shape)]
+    if x.dtype == bool:
+        how = {"add": "max", "multiply": "min"}.get(how, how)
+    return getattr(at, how)(values, mode=IN_BOUNDS, unique_indices=unique, wrap_negative_indices=False).reshape(x.shape)
 
 
 def _head(src, index):
@@ -98,7 +115,7 @@ def _(grad, input, dim, index):
         return base.reshape(input.shape), None
     i = _lifted(index)
     d = canonical_dim(dim, input.ndim)
-    return base.at[_places(i, d)].add(_lifted(grad), mode=IN_BOUNDS).reshape(input.shape), None
+    return written(base, d, i, _lifted(grad), "add").reshape(input.shape), None
 
 
 def _scatter_shapes(name: str, input, dim: int, index, src) -> None:
@@ -121,33 +138,24 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 def _combine(x, dim: int, index, src, how: str | None, include_self: bool):
     """``x`` with ``src`` written or reduced into the places of ``index`` (neither is 0-d here)."""
-    places = _places(index, dim)
     if how is None:
-        return x.at[places].set(src, mode=IN_BOUNDS)
+        return written(x, dim, index, src)
     if not include_self:
-        x = x.at[places].set(_neutral(how, x.dtype), mode=IN_BOUNDS)
+        x = written(x, dim, index, _neutral(how, x.dtype))
     if how == "prod":
         return _products(x, dim, index, src)
-    if how == "amax":
-        return x.at[places].max(src, mode=IN_BOUNDS)
-    if how == "amin":
-        return x.at[places].min(src, mode=IN_BOUNDS)
-    total = _added(x.at[places], src)
+    if how in ("amax", "amin"):
+        return written(x, dim, index, src, how[1:])
+    total = written(x, dim, index, src, "add")
     if how == "sum":
         return total
-    return _divide(total, _counts(x, places, include_self))
-
-
-def _added(at, values):
-    """``values`` added at places; of bools, "or"."""
-    return at.max(values, mode=IN_BOUNDS) if values.dtype == bool else at.add(values, mode=IN_BOUNDS)
+    return _divide(total, _counts(x, dim, index, include_self))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
 def _products(x, dim: int, index, src):
     """``src`` multiplied into the places of ``index``. JAX has no derivative of this where places repeat."""
-    at = x.at[_places(index, dim)]
-    return at.min(src, mode=IN_BOUNDS) if x.dtype == bool else at.multiply(src, mode=IN_BOUNDS)
+    return written(x, dim, index, src, "multiply")
 
 
 @_products.defjvp
@@ -155,28 +163,26 @@ def _(dim, primals, tangents):
     x, index, src = primals
     result = _products(x, dim, index, src)
     of_self, of_src = _other_factors(x, dim, index, src, result)
-    slope = tangents[0] * of_self
-    return result, slope.at[_places(index, dim)].add(tangents[2] * of_src, mode=IN_BOUNDS)
+    return result, written(tangents[0] * of_self, dim, index, tangents[2] * of_src, "add")
 
 
 def _other_factors(x, dim: int, index, src, result):
     """For each factor of ``_products``, the product of the others: by division, and anew where a single one is zero."""
-    places = _places(index, dim)
     ones = jnp.ones((), x.dtype)
     nonzero = jnp.where(x == 0, ones, x)
     of_self = _products(nonzero, dim, index, src) / nonzero
     zero = src == 0
-    zeros_there = jnp.zeros(x.shape, np.int32).at[places].add(zero.astype(np.int32), mode=IN_BOUNDS)
+    zeros_there = written(jnp.zeros(x.shape, np.int32), dim, index, zero.astype(np.int32), "add")
     single = zero & (_picked(zeros_there, dim, index) == 1)
     without = _products(x, dim, index, jnp.where(single, ones, src))
     of_src = jnp.where(single, _picked(without, dim, index), _picked(result, dim, index) / jnp.where(zero, ones, src))
     return of_self, of_src
 
 
-def _counts(x, places, include_self: bool):
+def _counts(x, dim: int, index, include_self: bool):
     """How many values each place averages, at least 1."""
     start = jnp.ones(x.shape, np.int32) if include_self else jnp.zeros(x.shape, np.int32)
-    return jnp.maximum(start.at[places].add(1, mode=IN_BOUNDS), 1)
+    return jnp.maximum(written(start, dim, index, np.int32(1), "add"), 1)
 
 
 def _divide(total, count):
@@ -237,7 +243,7 @@ def _(grad, input, dim, index, src, reduce):
     if index.size == 0:
         return grad, None, jnp.zeros_like(src)
     g, i = _lifted(grad), _lifted(index)
-    kept = g.at[_places(i, d)].set(0, mode=IN_BOUNDS).reshape(input.shape)
+    kept = written(g, d, i, 0).reshape(input.shape)
     return kept, None, _spread(_picked(g, d, i), _lifted(src)).reshape(src.shape)
 
 
@@ -257,7 +263,7 @@ def _(grad, input, dim, index, reduce):
     if index.size == 0:
         return grad, None
     g, i = _lifted(grad), _lifted(index)
-    return g.at[_places(i, canonical_dim(dim, grad.ndim))].set(0, mode=IN_BOUNDS).reshape(input.shape), None
+    return written(g, canonical_dim(dim, grad.ndim), i, 0).reshape(input.shape), None
 
 
 def _as(value, dtype):
@@ -309,7 +315,6 @@ def _(grad, result, input, dim, index, src, reduce, include_self):
 
 def _reduction_grads(grad, result, x, dim: int, index, src, how: str, include_self: bool):
     """Gradients of ``_combine``. Ties of amax and amin share the gradient; a single zero factor keeps its product."""
-    places = _places(index, dim)
 
     def pick(a):
         return _picked(a, dim, index)
@@ -317,19 +322,19 @@ def _reduction_grads(grad, result, x, dim: int, index, src, how: str, include_se
     if how == "sum":
         to_self, to_src = grad, pick(grad)
     elif how == "mean":
-        share = grad / _counts(x, places, include_self).astype(promotion.real_of(np.dtype(grad.dtype)))
+        share = grad / _counts(x, dim, index, include_self).astype(promotion.real_of(np.dtype(grad.dtype)))
         to_self, to_src = share, pick(share)
     elif how == "prod":
-        start = x if include_self else x.at[places].set(1, mode=IN_BOUNDS)
+        start = x if include_self else written(x, dim, index, 1)
         of_self, of_src = _other_factors(start, dim, index, src, result)
         to_self, to_src = grad * jnp.conj(of_self), pick(grad) * jnp.conj(of_src)
     else:
         from_self, from_src = x == result, src == pick(result)
-        ties = from_self.astype(np.int32).at[places].add(from_src.astype(np.int32), mode=IN_BOUNDS)
+        ties = written(from_self.astype(np.int32), dim, index, from_src.astype(np.int32), "add")
         share = grad / jnp.maximum(ties, 1).astype(grad.dtype)
         to_self, to_src = jnp.where(from_self, share, 0), jnp.where(from_src, pick(share), 0)
     if not include_self:
-        to_self = to_self.at[places].set(0, mode=IN_BOUNDS)
+        to_self = written(to_self, dim, index, 0)
     return to_self, to_src
 
 
@@ -403,7 +408,8 @@ def index_add(input: Array, dim: Dim, index: Array, source: Array, *, alpha: Sca
     s = source.reshape(x.shape[:d] + (index.size,) + x.shape[d + 1:])
     if not (type(alpha) is int and alpha == 1):
         s = s * _as(alpha, s.dtype)
-    return _added(_at(x, d, index), s).reshape(input.shape)
+    at = _at(x, d, index)
+    return (at.max(s, mode=IN_BOUNDS) if s.dtype == bool else at.add(s, mode=IN_BOUNDS)).reshape(input.shape)
 
 
 @op(inplace=True)
@@ -533,8 +539,8 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False):
     if input.size == 0 and index.size:
         raise IndexError("put_(): tried to put elements into an empty tensor")
     at = input.reshape(-1).at[index.reshape(-1)]
-    values = source.reshape(-1)
-    return (_added(at, values) if accumulate else at.set(values, mode=IN_BOUNDS)).reshape(input.shape)
+    write = at.set if not accumulate else at.max if source.dtype == bool else at.add
+    return write(source.reshape(-1), mode=IN_BOUNDS).reshape(input.shape)
 
 
 @put.vjp
@@ -617,36 +623,6 @@ def one_hot(tensor: Array, num_classes: int):
     if tensor.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     return (tensor[..., None] == jnp.arange(num_classes)).astype(np.int64)
-
-
-@op(namespace="nn.functional", function=False)
-def embedding(input: Array, weight: Array, padding_idx: int | None = None, scale_grad_by_freq: bool = False):
-    """The rows of ``weight`` at ``input``: ``(*, embedding_dim)``.
-
-    The row ``padding_idx`` gets no gradient. With ``scale_grad_by_freq``, gradients are divided by how often the row occurs.
-    """
-    if weight.ndim != 2:
-        raise RuntimeError("'weight' must be 2-D")
-    if input.dtype not in (np.int64, np.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{input.dtype.name} instead (while checking arguments for embedding)"
-        )
-    if weight.shape[0] == 0:
-        return jnp.zeros((*input.shape, weight.shape[1]), weight.dtype)
-    return jnp.take(weight, input, axis=0, mode="clip")
-
-
-@embedding.vjp
-def _(grad, input, weight, padding_idx, scale_grad_by_freq):
-    rows, flat = grad.reshape(-1, grad.shape[-1]), input.reshape(-1)
-    if scale_grad_by_freq:
-        counts = jnp.zeros(weight.shape[0], np.int32).at[flat].add(1, mode=IN_BOUNDS)
-        rows = rows / counts[flat][:, None].astype(rows.dtype)
-    total = jnp.zeros(weight.shape, grad.dtype).at[flat].add(rows, mode=IN_BOUNDS)
-    if padding_idx is not None and padding_idx >= 0:
-        total = total.at[padding_idx].set(0)
-    return None, total
 
 
 # -- search -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from torchlike.ops import promotion
-from torchlike.ops.declare import ARITH, Array, Dim, Dims, Ints, Number, Scalar, canonical_dim, canonical_dims, op
+from torchlike.ops.declare import ARITH, Array, Dim, Ints, Number, Scalar, canonical_dim, canonical_dims, op
 
 # -- joining ----------------------------------------------------------------------------------------------------------
 

@@ -182,23 +182,6 @@ def norm(input: Array, ord: Number | None = None, dim: Dims = None, keepdim: boo
     return _matrix_norm(x, ord, dims, keepdim).astype(result)
 
 
-@op(name="norm", autocast="fp32", node="LinalgVectorNormBackward0")
-def old_norm(input: Array, p: Number | None = "fro", dim: Dims = None, keepdim: bool = False, dtype: DType | None = None):
-    """The p-norm over ``dim`` of all the elements together; "fro" is 2, "nuc" sums singular values. See ``linalg.norm``."""
-    x, result = _cast("norm", input, dtype)
-    if p == "nuc":
-        if dim is None:
-            if x.ndim != 2:
-                raise RuntimeError(f"linalg.matrix_norm: nuclear norm needs a matrix, got {x.ndim}D")
-            dim = (0, 1)
-        if isinstance(dim, int) or len(dim) != 2:
-            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
-        return _matrix_norm(x, "nuc", dim, keepdim).astype(result)
-    if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
-    return _vector_norm(x, 2.0 if p in ("fro", None) else float(p), dim, keepdim).astype(result)
-
-
 @op(method=False, node="LinalgVectorNormBackward0")
 def frobenius_norm(input: Array, dim: Dims = None, keepdim: bool = False):
     """The square root of the sum of squares over ``dim``."""
@@ -262,6 +245,15 @@ def logdet(input: Array):
     """Logarithms of determinants: NaN for a negative one, -inf for zero."""
     sign, size = slogdet.body(input)
     return jnp.log(sign) + size
+
+
+@op()
+def trace(input: Array):
+    """The sum of the main diagonal of a matrix."""
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    diagonal = jnp.diagonal(input)
+    return diagonal.sum(dtype=diagonal.dtype if promotion.kind(np.dtype(input.dtype)) >= 2 else np.int64)
 
 
 # -- LU and what is solved with it ------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from jax import lax
 
 from torchlike.ops import promotion
 from torchlike.ops.declare import Array, Dim, Dims, DType, Number, canonical_dim, canonical_dims, op
-from torchlike.ops.dtype_errors import BOOL, is_bool, is_complex, is_integral, reject, type_name
+from torchlike.ops.dtype_errors import COMPLEX, is_bool, is_complex, is_integral, reject, type_name
 from torchlike.ops.elementwise import signum
 
 # -- what reductions share --------------------------------------------------------------------------------------------
@@ -206,147 +206,120 @@ def _mean_slope(grad, input, dim, keepdim: bool):
     return _divided(restored(_wide(grad), dims, x.ndim, keepdim), max(_count(x.shape, dims), 1))
 
 
-@op(name="var")
-def var_unbiased(input: Array, unbiased: bool = True):
-    """The variance of all elements, with Bessel's correction when ``unbiased``."""
-    return _rounded(_variance("std and var", input, None, int(unbiased), False)[0], input)
+def _correction(unbiased: bool | None, correction: float | None) -> float:
+    """What is subtracted from the count: ``correction``, or 0 or 1 as the older argument says; 1 by default."""
+    return correction if correction is not None else 1 if unbiased is None else int(unbiased)
+
+
+def _spread(input, dim, correction, keepdim: bool, root: bool):
+    variance, _ = _variance("std and var", input, dim, correction, keepdim)
+    return _rounded(jnp.sqrt(variance) if root else variance, input)
+
+
+@op()
+def var(
+    input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Number | None = None
+):
+    """The variance over ``dim``: the sum of squared deviations over ``n - correction`` (1; 0 when not ``unbiased``)."""
+    return _spread(input, dim, _correction(unbiased, correction), keepdim, root=False)
 
 
 @op(name="var")
-def var_dim_unbiased(input: Array, dim: Dims, unbiased: bool = True, keepdim: bool = False):
-    """The variance over ``dim``, with Bessel's correction when ``unbiased``."""
-    return _rounded(_variance("std and var", input, dim, int(unbiased), keepdim)[0], input)
+def var_all(input: Array, unbiased: bool):
+    """The variance of all elements."""
+    return _spread(input, None, int(unbiased), False, root=False)
 
 
-@op(name="var")
-def var(input: Array, dim: Dims = None, *, correction: Number | None = None, keepdim: bool = False):
-    """The variance over ``dim``: the sum of squared deviations over ``n - correction`` (1 if None)."""
-    return _rounded(_variance("std and var", input, dim, 1 if correction is None else correction, keepdim)[0], input)
+@op()
+def std(
+    input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Number | None = None
+):
+    """The standard deviation over ``dim``: the square root of ``var``."""
+    return _spread(input, dim, _correction(unbiased, correction), keepdim, root=True)
 
 
-@var_unbiased.vjp
+@op(name="std")
+def std_all(input: Array, unbiased: bool):
+    """The standard deviation of all elements."""
+    return _spread(input, None, int(unbiased), False, root=True)
+
+
+@var.vjp
+def _(grad, input, dim, unbiased, keepdim, correction):
+    return _variance_slope(grad, input, dim, _correction(unbiased, correction), keepdim)
+
+
+@var_all.vjp
 def _(grad, input, unbiased):
     return _variance_slope(grad, input, None, int(unbiased), False)
 
 
-@var_dim_unbiased.vjp
-def _(grad, input, dim, unbiased, keepdim):
-    return _variance_slope(grad, input, dim, int(unbiased), keepdim)
+@std.vjp
+def _(grad, input, result, dim, unbiased, keepdim, correction):
+    return _variance_slope(_std_to_variance_grad(grad, result), input, dim, _correction(unbiased, correction), keepdim)
 
 
-@var.vjp
-def _(grad, input, dim, correction, keepdim):
-    return _variance_slope(grad, input, dim, 1 if correction is None else correction, keepdim)
-
-
-@op(name="std")
-def std_unbiased(input: Array, unbiased: bool = True):
-    """The standard deviation of all elements, with Bessel's correction when ``unbiased``."""
-    return _rounded(jnp.sqrt(_variance("std and var", input, None, int(unbiased), False)[0]), input)
-
-
-@op(name="std")
-def std_dim_unbiased(input: Array, dim: Dims, unbiased: bool = True, keepdim: bool = False):
-    """The standard deviation over ``dim``, with Bessel's correction when ``unbiased``."""
-    return _rounded(jnp.sqrt(_variance("std and var", input, dim, int(unbiased), keepdim)[0]), input)
-
-
-@op(name="std")
-def std(input: Array, dim: Dims = None, *, correction: Number | None = None, keepdim: bool = False):
-    """The standard deviation over ``dim``: the square root of ``var``."""
-    return _rounded(jnp.sqrt(_variance("std and var", input, dim, 1 if correction is None else correction, keepdim)[0]), input)
-
-
-@std_unbiased.vjp
+@std_all.vjp
 def _(grad, input, result, unbiased):
     return _variance_slope(_std_to_variance_grad(grad, result), input, None, int(unbiased), False)
 
 
-@std_dim_unbiased.vjp
-def _(grad, input, result, dim, unbiased, keepdim):
-    return _variance_slope(_std_to_variance_grad(grad, result), input, dim, int(unbiased), keepdim)
-
-
-@std.vjp
-def _(grad, input, result, dim, correction, keepdim):
-    correction = 1 if correction is None else correction
-    return _variance_slope(_std_to_variance_grad(grad, result), input, dim, correction, keepdim)
-
-
-def _both(name: str, input, dim, correction, keepdim: bool, root: bool):
+def _with_mean(name: str, input, dim, correction, keepdim: bool, root: bool):
     variance, center = _variance(name, input, dim, correction, keepdim)
     return _rounded(jnp.sqrt(variance) if root else variance, input), _rounded(center, input)
 
 
-def _both_slopes(grads, results, input, dim, correction, keepdim: bool, root: bool):
+def _with_mean_slope(grads, results, input, dim, correction, keepdim: bool, root: bool):
     spread = _std_to_variance_grad(grads[0], results[0]) if root else grads[0]
     return _variance_slope(spread, input, dim, correction, keepdim) + _mean_slope(grads[1], input, dim, keepdim)
 
 
+@op(method=False, out=False)
+def var_mean(
+    input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Number | None = None
+):
+    """The variance (see ``var``) and the mean over ``dim``."""
+    return _with_mean("var_mean", input, dim, _correction(unbiased, correction), keepdim, root=False)
+
+
 @op(name="var_mean", method=False, out=False)
-def var_mean_unbiased(input: Array, unbiased: bool = True):
+def var_mean_all(input: Array, unbiased: bool):
     """The variance and the mean of all elements."""
-    return _both("var_mean", input, None, int(unbiased), False, root=False)
+    return _with_mean("var_mean", input, None, int(unbiased), False, root=False)
 
 
-@op(name="var_mean", method=False, out=False)
-def var_mean_dim_unbiased(input: Array, dim: Dims, unbiased: bool = True, keepdim: bool = False):
-    """The variance and the mean over ``dim``."""
-    return _both("var_mean", input, dim, int(unbiased), keepdim, root=False)
+@op(method=False, out=False)
+def std_mean(
+    input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Number | None = None
+):
+    """The standard deviation (see ``std``) and the mean over ``dim``."""
+    return _with_mean("std_mean", input, dim, _correction(unbiased, correction), keepdim, root=True)
 
 
-@op(name="var_mean", method=False, out=False)
-def var_mean(input: Array, dim: Dims = None, *, correction: Number | None = None, keepdim: bool = False):
-    """The variance (over ``n - correction``) and the mean over ``dim``."""
-    return _both("var_mean", input, dim, 1 if correction is None else correction, keepdim, root=False)
-
-
-@var_mean_unbiased.vjp
-def _(grads, results, input, unbiased):
-    return _both_slopes(grads, results, input, None, int(unbiased), False, root=False)
-
-
-@var_mean_dim_unbiased.vjp
-def _(grads, results, input, dim, unbiased, keepdim):
-    return _both_slopes(grads, results, input, dim, int(unbiased), keepdim, root=False)
+@op(name="std_mean", method=False, out=False)
+def std_mean_all(input: Array, unbiased: bool):
+    """The standard deviation and the mean of all elements."""
+    return _with_mean("std_mean", input, None, int(unbiased), False, root=True)
 
 
 @var_mean.vjp
-def _(grads, results, input, dim, correction, keepdim):
-    return _both_slopes(grads, results, input, dim, 1 if correction is None else correction, keepdim, root=False)
+def _(grads, results, input, dim, unbiased, keepdim, correction):
+    return _with_mean_slope(grads, results, input, dim, _correction(unbiased, correction), keepdim, root=False)
 
 
-@op(name="std_mean", method=False, out=False)
-def std_mean_unbiased(input: Array, unbiased: bool = True):
-    """The standard deviation and the mean of all elements."""
-    return _both("std_mean", input, None, int(unbiased), False, root=True)
-
-
-@op(name="std_mean", method=False, out=False)
-def std_mean_dim_unbiased(input: Array, dim: Dims, unbiased: bool = True, keepdim: bool = False):
-    """The standard deviation and the mean over ``dim``."""
-    return _both("std_mean", input, dim, int(unbiased), keepdim, root=True)
-
-
-@op(name="std_mean", method=False, out=False)
-def std_mean(input: Array, dim: Dims = None, *, correction: Number | None = None, keepdim: bool = False):
-    """The standard deviation (over ``n - correction``) and the mean over ``dim``."""
-    return _both("std_mean", input, dim, 1 if correction is None else correction, keepdim, root=True)
-
-
-@std_mean_unbiased.vjp
+@var_mean_all.vjp
 def _(grads, results, input, unbiased):
-    return _both_slopes(grads, results, input, None, int(unbiased), False, root=True)
-
-
-@std_mean_dim_unbiased.vjp
-def _(grads, results, input, dim, unbiased, keepdim):
-    return _both_slopes(grads, results, input, dim, int(unbiased), keepdim, root=True)
+    return _with_mean_slope(grads, results, input, None, int(unbiased), False, root=False)
 
 
 @std_mean.vjp
-def _(grads, results, input, dim, correction, keepdim):
-    return _both_slopes(grads, results, input, dim, 1 if correction is None else correction, keepdim, root=True)
+def _(grads, results, input, dim, unbiased, keepdim, correction):
+    return _with_mean_slope(grads, results, input, dim, _correction(unbiased, correction), keepdim, root=True)
+
+
+@std_mean_all.vjp
+def _(grads, results, input, unbiased):
+    return _with_mean_slope(grads, results, input, None, int(unbiased), False, root=True)
 
 
 # -- extremes ---------------------------------------------------------------------------------------------------------
@@ -370,7 +343,7 @@ def _nonempty(name: str, shape: tuple[int, ...], dim, dims: tuple[int, ...]) -> 
 
 def _real(name: str, x) -> None:
     if is_complex(x):
-        raise RuntimeError(f"{name}(): does not support complex input")
+        raise NotImplementedError(f"{name}(): does not support complex input")
 
 
 def _share_evenly(grad, hit, dims: tuple[int, ...]):
@@ -426,9 +399,11 @@ def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False):
     """The smallest and the largest elements along ``dim`` (of all if None)."""
     dims = canonical_dims(dim, input.ndim)
     _few_dims(input.shape)
-    if not input.size and (dim is None or not _count(input.shape, dims)):
+    if not input.size and dim is None:
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
-    reject("aminmax_cpu", input, 3)
+    if dim is not None:
+        _nonempty("aminmax", input.shape, dim, dims)
+    reject("aminmax_cpu", input, COMPLEX)
     return _smallest(input, dims, keepdim), _largest(input, dims, keepdim)
 
 
@@ -571,7 +546,8 @@ def _(grad, input, other):
 def _position(name: str, x, dim, keepdim: bool, smallest: bool):
     if is_complex(x):
         raise RuntimeError(f"{name}(): does not support complex input")
-    reject(f"{name}_cpu", x, BOOL)
+    if is_bool(x):
+        raise RuntimeError(f"{name}(): does not support bool input")
     if dim is None:
         if not x.size:
             raise IndexError(
@@ -688,16 +664,18 @@ def _norm_slope(grad, x, norm, p: float, dim, keepdim: bool):
     return jnp.where(zero, 0, slope * (grad / jnp.power(safe, p - 1)))
 
 
+def _no_integers(x) -> None:
+    if is_integral(x):
+        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {type_name(x.dtype)}")
+
+
 def norm_of(input, p, dim, keepdim: bool, dtype):
     """What ``torch.norm`` gives for numbers ``p``; ``"fro"`` is 2."""
+    _no_integers(input)
     if dtype is not None:
         if promotion.is_complex(np.dtype(input.dtype)) and not promotion.is_complex(np.dtype(dtype)):
             raise RuntimeError("linalg.vector_norm: the dtype of the input must be convertible to the given dtype without narrowing")
         input = input.astype(dtype)
-    if is_integral(input):
-        raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + type_name(input.dtype)
-        )
     return _vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)
 
 
@@ -723,9 +701,12 @@ def _(grad, input, p, dim, keepdim, dtype, result):
 
 
 def _nuclear_norm(x, dim, keepdim: bool):
+    _no_integers(x)
+    if promotion.is_low_precision(np.dtype(x.dtype)):
+        raise RuntimeError(f"linalg.svd: Low precision dtypes not supported. Got {type_name(x.dtype)}")
     dims = tuple(range(x.ndim)) if dim is None else canonical_dims(dim, x.ndim)
     if len(dims) != 2:
-        raise RuntimeError("nuclear norm needs exactly two dimensions: " f"linalg.matrix_norm: dim must be a 2-tuple of ints, got {dims}")
+        raise RuntimeError(f"norm(): the nuclear norm needs exactly two dimensions, got {dims}")
     singular = jnp.linalg.svd(jnp.moveaxis(x, dims, (-2, -1)), compute_uv=False)
     total = jnp.sum(singular, axis=-1)
     return lax.expand_dims(total, tuple(sorted(dims))) if keepdim else total

@@ -10,9 +10,32 @@ from torchlike.ops.declare import Array, op
 from torchlike.ops.dtype_errors import type_name
 
 
-def _frame_positions(frames: int, hop: int, size: int) -> np.ndarray:
+def _positions(frames: int, hop: int, size: int) -> np.ndarray:
     """The positions of the samples of each frame: ``(frames, size)``."""
     return np.arange(frames)[:, None] * hop + np.arange(size)[None, :]
+
+
+def _frames(x, frames: int, hop: int, size: int):
+    """Overlapping pieces of ``(batch, time)``: ``(batch, frames, size)``.
+
+    Where the hop divides the size they are shifted blocks side by side, several times faster than a gather and its gradient.
+    """
+    if size % hop:
+        return x[:, _positions(frames, hop, size)]
+    count = size // hop
+    blocks = x[:, : (frames + count - 1) * hop].reshape(x.shape[0], -1, hop)
+    return jnp.concatenate([blocks[:, i : i + frames] for i in range(count)], axis=-1)
+
+
+def _overlapped(pieces, hop: int):
+    """The sum of overlapping pieces: the transpose of ``_frames``."""
+    batch, frames, size = pieces.shape
+    total = size + hop * (frames - 1)
+    if size % hop:
+        return jnp.zeros((batch, total), pieces.dtype).at[:, _positions(frames, hop, size)].add(pieces)
+    count = size // hop
+    parts = pieces.reshape(batch, frames, count, hop)
+    return sum(jnp.pad(parts[:, :, i], ((0, 0), (i, count - 1 - i), (0, 0))) for i in range(count)).reshape(batch, total)
 
 
 def _window(name: str, window, win_length: int, n_fft: int, dtype):
@@ -71,7 +94,7 @@ def stft(input: Array, n_fft: int, hop_length: int | None = None, win_length: in
     frames = 1 + (length - (width if align_to_window else n_fft)) // hop
     if align_to_window and start:
         x = jnp.pad(x, ((0, 0), (start, n_fft - width - start)))
-    pieces = x[:, _frame_positions(frames, hop, n_fft)] * taper
+    pieces = _frames(x, frames, hop, n_fft) * taper
     one = (not is_complex) if onesided is None else onesided
     if one and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
@@ -104,9 +127,14 @@ def istft(input: Array, n_fft: int, hop_length: int | None = None, win_length: i
     bins = input.shape[-2]
     one = bins != n_fft if onesided is None else onesided
     if one and n_fft // 2 + 1 != bins:
-        raise RuntimeError(f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but got {bins}")
+        raise RuntimeError(
+            f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but "
+            f"got {bins}"
+        )
     if not one and n_fft != bins:
-        raise RuntimeError(f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when onesided=False, but got {bins}")
+        raise RuntimeError(
+            f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when onesided=False, but got {bins}"
+        )
     if not 0 < hop <= width:
         raise RuntimeError(f"istft: expected 0 < hop_length <= win_length, but got hop_length={hop}, win_length={width}")
     if not 0 < width <= n_fft:
@@ -127,9 +155,8 @@ def istft(input: Array, n_fft: int, hop_length: int | None = None, win_length: i
         pieces = jnp.fft.irfft(x[..., : n_fft // 2 + 1], n=n_fft, axis=-1)
     frames = x.shape[1]
     total = n_fft + hop * (frames - 1)
-    at = _frame_positions(frames, hop, n_fft)
-    signal = jnp.zeros((x.shape[0], total), pieces.dtype).at[:, at].add(pieces * taper)
-    weight = jnp.zeros(total, taper.dtype).at[at].add(taper * taper)
+    signal = _overlapped(pieces * taper, hop)
+    weight = _overlapped(jnp.broadcast_to(taper * taper, (1, frames, n_fft)), hop)[0]
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - n_fft // 2 if center else total
     signal, weight = signal[:, start:end], weight[start:end]

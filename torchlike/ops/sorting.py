@@ -18,6 +18,7 @@ from jax import lax
 from torchlike.ops import promotion
 from torchlike.ops.declare import LONG, Array, Dim, DType, Scalar, canonical_dim, op, platform
 from torchlike.ops.dtype_errors import BOOL, COMPLEX, INTEGER, is_bool, reject
+from torchlike.ops.indexing_ops import written
 
 # -- keys -------------------------------------------------------------------------------------------------------------
 
@@ -84,9 +85,8 @@ def _put_back(grad, index, like, dim: int, keepdim: bool):
     d = canonical_dim(dim, like.ndim)
     if not keepdim:
         grad, index = jnp.expand_dims(grad, d), jnp.expand_dims(index, d)
-    places = tuple(index if k == d else lax.broadcasted_iota(index.dtype, index.shape, k) for k in range(index.ndim))
     # Positions are distinct within a line, so this is a plain write.
-    return jnp.zeros_like(like).at[places].set(grad, mode="promise_in_bounds", unique_indices=True)
+    return written(jnp.zeros_like(like), d, index, grad, unique=True)
 
 
 # -- sort -------------------------------------------------------------------------------------------------------------
@@ -165,14 +165,37 @@ def _(grads, results, input, dim):
 # -- one element by its rank ------------------------------------------------------------------------------------------
 
 
+SELECTED = 4096  # from this many elements on, bisecting the key bits is faster than sorting (12 ms to 29 at 1e6)
+
+
+def _select(key, rank):
+    """The key of ``rank`` in each line of the last axis: its bits are found from the highest, by counting smaller keys."""
+    kind = key.dtype
+    bits = 8 * kind.itemsize
+    lowest = np.iinfo(kind).min
+
+    def bit(i, found):
+        trial = found + (jnp.ones((), kind) << (bits - 1 - i).astype(kind))  # wraps for the sign bit, from lowest to 0
+        smaller = (key < trial).sum(-1, keepdims=True, dtype=np.int32)
+        return jnp.where(smaller <= rank, trial, found)
+
+    return lax.fori_loop(0, bits, bit, jnp.full((*key.shape[:-1], 1), lowest, kind))
+
+
 def _ranked(x, rank, d: int, keepdim: bool):
     """The element of ``rank`` (an int, or one for each line) along ``d``, and where it is."""
     x = _last(x, d)
-    order = _order(x, False)
-    if isinstance(rank, int):
-        index = lax.slice_in_dim(order, rank, rank + 1, axis=-1)
+    if x.size >= SELECTED:
+        key = _key(x)
+        found = _select(key, rank)
+        # of equal elements, the one that a stable sort puts at this rank
+        equal = key == found
+        nth = rank - (key < found).sum(-1, keepdims=True, dtype=np.int32)
+        order = _scan(jnp.add, equal.astype(np.int32), x.ndim - 1)
+        index = jnp.argmax(equal & (order == nth + 1), axis=-1, keepdims=True).astype(np.int64)
     else:
-        index = _pick(order, rank)
+        order = _order(x, False)
+        index = lax.slice_in_dim(order, rank, rank + 1, axis=-1) if isinstance(rank, int) else _pick(order, rank)
     value = _pick(x, index)
     if keepdim:
         return _back(value, d), _back(index, d)
@@ -453,8 +476,7 @@ def _running_grad(grad, index, dim: int):
     if grad.ndim == 0 or grad.size == 0:
         return grad
     d = canonical_dim(dim, grad.ndim)
-    places = tuple(index if k == d else lax.broadcasted_iota(index.dtype, index.shape, k) for k in range(index.ndim))
-    return jnp.zeros_like(grad).at[places].add(grad, mode="promise_in_bounds")
+    return written(jnp.zeros_like(grad), d, index, grad, "add")
 
 
 @op(returns=("values", "indices"), out=("values", "indices"))

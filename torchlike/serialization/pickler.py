@@ -365,7 +365,8 @@ def dump(obj: Any, file: io.BytesIO, protocol: int, pickle_module: Any, *, legac
                 record = records.of_storage(obj)
             else:
                 return None
-            pid = ("storage", f"torch.{record.dtype}", record.key, record.location, record.numel)
+            dtype = record.dtype if record.dtype in _CLASS_OF else "uint8"
+            pid = ("storage", f"torch.{dtype}", record.key, record.location, record.numel)
             return (*pid, None) if legacy else pid
 
     Foreign(file, protocol=protocol).dump(obj)

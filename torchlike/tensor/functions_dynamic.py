@@ -199,49 +199,6 @@ def _check_classes(tensor: Tensor, classes: int) -> None:
         raise RuntimeError("Class values must be smaller than num_classes.") from None
 
 
-@facade(namespace="nn.functional", method=False)
-def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
-              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
-    """The rows of ``weight`` at the positions ``input``; with ``max_norm``, those rows are first scaled down in place.
-
-    Gradients are dense: ``sparse`` changes nothing.
-    """
-    if weight.ndim != 2:
-        raise RuntimeError("'weight' must be 2-D")
-    rows = weight.shape[0]
-    if padding_idx is None:
-        padding_idx = -1
-    elif not -rows <= padding_idx < rows:
-        raise AssertionError("Padding_idx must be within num_embeddings")
-    elif padding_idx < 0:
-        padding_idx += rows
-    check_positions(input, rows)
-    if max_norm is not None:
-        embedding_renorm_(weight.detach(), input, max_norm, norm_type)
-    return apply(indexing_ops.embedding, ((), (padding_idx, bool(scale_grad_by_freq))), (input, weight))[0]
-
-
-def check_positions(t: Tensor, size: int) -> None:
-    """``check_bounds`` in the words of the operators that take no negative positions."""
-    try:
-        check_bounds(t, size, 0)
-    except IndexError:
-        raise IndexError("index out of range in self") from None
-
-
-@facade(method=False, override=False)
-def embedding_renorm_(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Scale the rows of ``weight`` that ``input`` names down to the norm ``max_norm``, in place."""
-    used = np.unique(input._host())
-    host = weight._host().astype(np.float64)
-    norms = np.linalg.norm(host[used], norm_type, axis=1)
-    scale = np.ones(host.shape[0])
-    scale[used] = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)
-    changed = (host * scale[:, None]).astype(weight._host().dtype)
-    weight.copy_(Tensor._from_numpy(changed, device=weight._value.aval.device))
-    return weight
-
-
 # -- histograms -------------------------------------------------------------------------------------------------------
 
 

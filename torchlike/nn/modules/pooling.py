@@ -222,3 +222,49 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+
+class _FractionalMaxPoolNd(Module):
+    """Maximum over windows at pseudo-random places (Graham, 2014)."""
+
+    _dims = 0
+
+    def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+                 _random_samples: Tensor | None = None) -> None:  # fmt: skip
+        super().__init__()
+
+        def several(x: Any) -> Any:
+            return tuple(x) if isinstance(x, (tuple, list)) else (x,) * self._dims
+
+        self.kernel_size, self.return_indices = several(kernel_size), return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else several(output_size)
+        self.output_ratio = None if output_ratio is None else several(output_ratio)
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{type(self).__name__} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def _pool(self, function: Any, input: Tensor) -> Any:
+        return function(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+                        _random_samples=self._random_samples)  # fmt: skip
+
+
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """``FractionalMaxPool`` of ``(N, C, H, W)``."""
+
+    _dims = 2
+
+    def forward(self, input: Tensor) -> Any:
+        return self._pool(F.fractional_max_pool2d, input)
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """``FractionalMaxPool`` of ``(N, C, T, H, W)``."""
+
+    _dims = 3
+
+    def forward(self, input: Tensor) -> Any:
+        return self._pool(F.fractional_max_pool3d, input)

@@ -1,0 +1,290 @@
+"""Recurrent layers: a whole layer over time is one operator (``lax.scan``), and so is its gradient; and the cells.
+
+``input`` is ``(T, N, F)``. ``mask (T, N)`` says which steps exist (None: all); at the others the state stays as it is. So one
+program serves every set of lengths with the same longest one, and no program grows with ``T``.
+
+The gradients keep only the operands and the output: the gates of all steps come again from one matrix product of the output
+shifted by a step, so that the loop backward holds a single product a step. Gate order and formulas as in torch's documentation:
+LSTM ``i, f, g, o``; GRU ``r, z, n`` with the reset gate after the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from torchlike.ops.declare import FLOAT, Array, op
+
+_WEIGHTS = ("input", "h0", "c0", "w_ih", "w_hh", "b_ih", "b_hh", "w_hr")
+
+
+def _project(x: Any, w: Any) -> Any:
+    """``x @ w.T``."""
+    return lax.dot_general(x, w, (((x.ndim - 1,), (1,)), ((), ())))
+
+
+def _plus(x: Any, *biases: Any) -> Any:
+    for b in biases:
+        x = x if b is None else x + b
+    return x
+
+
+def _where(mask: Any, new: Any, old: Any) -> Any:
+    """``new`` at the steps that exist."""
+    return new if mask is None else jnp.where(mask[..., None], new, old)
+
+
+def _before(states: Any, first: Any, reverse: bool) -> Any:
+    """The states before each step, from the states after them."""
+    return jnp.concatenate([states[1:], first[None]] if reverse else [first[None], states[:-1]])
+
+
+def _weight_gradients(d_ih: Any, d_hh: Any, x: Any, h: Any, b_ih: Any, b_hh: Any) -> tuple[Any, ...]:
+    """Gradients of both matrices and both biases from those of the gates ``(T, N, G)``."""
+    over = (((0, 1), (0, 1)), ((), ()))
+    return (
+        lax.dot_general(d_ih, x, over),
+        lax.dot_general(d_hh, h, over),
+        None if b_ih is None else jnp.sum(d_ih, axis=(0, 1)),
+        None if b_hh is None else jnp.sum(d_hh, axis=(0, 1)),
+    )
+
+
+# -- LSTM -------------------------------------------------------------------------------------------------------------
+
+
+def _lstm_gates(pre: Any) -> tuple[Any, Any, Any, Any]:
+    i, f, g, o = jnp.split(pre, 4, axis=-1)
+    return jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)
+
+
+@op(promote=FLOAT, promote_args=_WEIGHTS, strides="contiguous", function=False, method=False, out=False, autocast="lower")
+def lstm_layer(
+    input: Array,
+    h0: Array,
+    c0: Array,
+    w_ih: Array,
+    w_hh: Array,
+    b_ih: Array | None = None,
+    b_hh: Array | None = None,
+    w_hr: Array | None = None,
+    mask: Array | None = None,
+    reverse: bool = False,
+):
+    """One direction of one LSTM layer: outputs ``(T, N, H)``, last hidden and cell state. ``w_hr`` projects the hidden state."""
+
+    def step(state, at):
+        (h, c), (x, m) = state, at
+        i, f, g, o = _lstm_gates(x + _project(h, w_hh))
+        new_c = f * c + i * g
+        new_h = o * jnp.tanh(new_c)
+        if w_hr is not None:
+            new_h = _project(new_h, w_hr)
+        new_h, new_c = _where(m, new_h, h), _where(m, new_c, c)
+        return (new_h, new_c), new_h
+
+    x = _plus(_project(input, w_ih), b_ih, b_hh)
+    (h, c), output = lax.scan(step, (h0, c0), (x, mask), reverse=reverse)
+    return output, h, c
+
+
+@lstm_layer.vjp
+def _(grads, results, input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, mask, reverse):
+    h = _before(results[0], h0, reverse)
+    i, f, g, o = _lstm_gates(_plus(_project(input, w_ih) + _project(h, w_hh), b_ih, b_hh))
+    added = i * g
+
+    def cells(c, at):
+        forget, add, m = at
+        new = _where(m, forget * c + add, c)
+        return new, new
+
+    _, after = lax.scan(cells, c0, (f, added, mask), reverse=reverse)
+    c = _before(after, c0, reverse)
+    tanh_c = jnp.tanh(after)
+    # The factors that do not depend on the gradients, for all steps at once.
+    from_c = jnp.concatenate([g * i * (1 - i), c * f * (1 - f), i * (1 - g * g)], axis=-1)
+    from_h = tanh_c * o * (1 - o)
+    to_c = o * (1 - tanh_c * tanh_c)
+
+    def step(state, at):
+        (dh, dc), (d_out, k_c, k_o, k_h, forget, m) = state, at
+        dh_all = dh + d_out
+        d_raw = dh_all if w_hr is None else dh_all @ w_hr
+        dc_all = dc + d_raw * k_h
+        d_pre = jnp.concatenate([jnp.tile(dc_all, (1, 3)) * k_c, d_raw * k_o], axis=-1)
+        if m is not None:
+            d_pre = jnp.where(m[:, None], d_pre, 0)
+        state = (_where(m, d_pre @ w_hh, dh_all), _where(m, dc_all * forget, dc))
+        return state, (d_pre, dh_all if w_hr is not None else None)
+
+    d_output, d_h, d_c = grads
+    (dh0, dc0), (d_pre, d_hidden) = lax.scan(
+        step, (d_h, d_c), (d_output, from_c, from_h, to_c, f, mask), reverse=not reverse
+    )
+    d_hr = None
+    if w_hr is not None:
+        raw = _where(mask, o * tanh_c, 0)
+        d_hr = lax.dot_general(d_hidden, raw, (((0, 1), (0, 1)), ((), ())))
+    return (d_pre @ w_ih, dh0, dc0, *_weight_gradients(d_pre, d_pre, input, h, b_ih, b_hh), d_hr, None)
+
+
+# -- GRU --------------------------------------------------------------------------------------------------------------
+
+
+def _gru_gates(x: Any, h: Any) -> tuple[Any, Any, Any, Any]:
+    """``r, z, n`` and the hidden part of ``n``, from the products with the input and with the hidden state."""
+    xr, xz, xn = jnp.split(x, 3, axis=-1)
+    hr, hz, hn = jnp.split(h, 3, axis=-1)
+    r, z = jax.nn.sigmoid(xr + hr), jax.nn.sigmoid(xz + hz)
+    return r, z, jnp.tanh(xn + r * hn), hn
+
+
+@op(promote=FLOAT, promote_args=_WEIGHTS, strides="contiguous", function=False, method=False, out=False, autocast="lower")
+def gru_layer(
+    input: Array,
+    h0: Array,
+    w_ih: Array,
+    w_hh: Array,
+    b_ih: Array | None = None,
+    b_hh: Array | None = None,
+    mask: Array | None = None,
+    reverse: bool = False,
+):
+    """One direction of one GRU layer: outputs ``(T, N, H)`` and the last hidden state."""
+
+    def step(h, at):
+        x, m = at
+        _, z, n, _ = _gru_gates(x, _plus(_project(h, w_hh), b_hh))
+        new = _where(m, (1 - z) * n + z * h, h)
+        return new, new
+
+    h, output = lax.scan(step, h0, (_plus(_project(input, w_ih), b_ih), mask), reverse=reverse)
+    return output, h
+
+
+@gru_layer.vjp
+def _(grads, results, input, h0, w_ih, w_hh, b_ih, b_hh, mask, reverse):
+    h = _before(results[0], h0, reverse)
+    r, z, n, hn = _gru_gates(_plus(_project(input, w_ih), b_ih), _plus(_project(h, w_hh), b_hh))
+    to_n = (1 - z) * (1 - n * n)
+    to_r = to_n * hn * r * (1 - r)
+    to_z = (h - n) * z * (1 - z)
+    from_h = jnp.concatenate([to_r, to_z, to_n * r], axis=-1)
+
+    def step(dh, at):
+        d_out, k, keep, m = at
+        dh_all = dh + d_out
+        d_hh = jnp.tile(dh_all, (1, 3)) * k
+        return _where(m, dh_all * keep + d_hh @ w_hh, dh_all), dh_all
+
+    dh0, dh = lax.scan(step, grads[1], (grads[0], from_h, z, mask), reverse=not reverse)
+    dh = jnp.tile(_where(mask, dh, 0), (1, 1, 3))
+    d_ih, d_hh = dh * jnp.concatenate([to_r, to_z, to_n], axis=-1), dh * from_h
+    return (d_ih @ w_ih, dh0, *_weight_gradients(d_ih, d_hh, input, h, b_ih, b_hh), None)
+
+
+# -- plain ------------------------------------------------------------------------------------------------------------
+
+
+def _nonlinear(relu: bool) -> Callable[[Any], Any]:
+    return jax.nn.relu if relu else jnp.tanh
+
+
+@op(promote=FLOAT, promote_args=_WEIGHTS, strides="contiguous", function=False, method=False, out=False, autocast="lower")
+def rnn_layer(
+    input: Array,
+    h0: Array,
+    w_ih: Array,
+    w_hh: Array,
+    b_ih: Array | None = None,
+    b_hh: Array | None = None,
+    mask: Array | None = None,
+    reverse: bool = False,
+    relu: bool = False,
+):
+    """One direction of one Elman layer (tanh or ReLU): outputs ``(T, N, H)`` and the last hidden state."""
+
+    def step(h, at):
+        x, m = at
+        new = _where(m, _nonlinear(relu)(x + _project(h, w_hh)), h)
+        return new, new
+
+    h, output = lax.scan(step, h0, (_plus(_project(input, w_ih), b_ih, b_hh), mask), reverse=reverse)
+    return output, h
+
+
+@rnn_layer.vjp
+def _(grads, results, input, h0, w_ih, w_hh, b_ih, b_hh, mask, reverse, relu):
+    output = results[0]
+    slope = (output > 0).astype(output.dtype) if relu else 1 - output * output
+
+    def step(dh, at):
+        d_out, k, m = at
+        dh_all = dh + d_out
+        d_pre = dh_all * k
+        return _where(m, d_pre @ w_hh, dh_all), _where(m, d_pre, 0)
+
+    dh0, d_pre = lax.scan(step, grads[1], (grads[0], slope, mask), reverse=not reverse)
+    h = _before(output, h0, reverse)
+    return (d_pre @ w_ih, dh0, *_weight_gradients(d_pre, d_pre, input, h, b_ih, b_hh), None)
+
+
+# -- one step ---------------------------------------------------------------------------------------------------------
+
+
+def _check_cell(input: Any, hidden: Any, w_ih: Any, w_hh: Any) -> None:
+    if input.shape[-1] != w_ih.shape[1]:
+        raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {w_ih.shape[1]}")
+    if hidden.shape[-1] != w_hh.shape[1]:
+        raise RuntimeError(f"hidden0 has inconsistent hidden_size: got {hidden.shape[-1]}, expected {w_hh.shape[1]}")
+    if input.shape[:-1] != hidden.shape[:-1]:
+        raise RuntimeError(
+            f"Input batch size {input.shape[0]} doesn't match hidden0 batch size {hidden.shape[0]}"
+        )
+
+
+def _cell(name: str) -> Any:
+    return op(name=name, promote=FLOAT, strides="contiguous", method=False, out=False, autocast="lower")
+
+
+@_cell("lstm_cell")
+def lstm_cell(
+    input: Array, hx: Sequence[Array], w_ih: Array, w_hh: Array, b_ih: Array | None = None, b_hh: Array | None = None
+):
+    """One step of an LSTM: the next hidden and cell state."""
+    h, c = hx
+    _check_cell(input, h, w_ih, w_hh)
+    i, f, g, o = _lstm_gates(_plus(_project(input, w_ih) + _project(h, w_hh), b_ih, b_hh))
+    c = f * c + i * g
+    return o * jnp.tanh(c), c
+
+
+@_cell("gru_cell")
+def gru_cell(input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array | None = None, b_hh: Array | None = None):
+    """One step of a GRU: the next hidden state."""
+    _check_cell(input, hx, w_ih, w_hh)
+    _, z, n, _ = _gru_gates(_plus(_project(input, w_ih), b_ih), _plus(_project(hx, w_hh), b_hh))
+    return (1 - z) * n + z * hx
+
+
+@_cell("rnn_tanh_cell")
+def rnn_tanh_cell(
+    input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array | None = None, b_hh: Array | None = None
+):
+    """One step of an Elman network with tanh: the next hidden state."""
+    _check_cell(input, hx, w_ih, w_hh)
+    return jnp.tanh(_plus(_project(input, w_ih) + _project(hx, w_hh), b_ih, b_hh))
+
+
+@_cell("rnn_relu_cell")
+def rnn_relu_cell(
+    input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array | None = None, b_hh: Array | None = None
+):
+    """One step of an Elman network with ReLU: the next hidden state."""
+    _check_cell(input, hx, w_ih, w_hh)
+    return jnp.maximum(_plus(_project(input, w_ih) + _project(hx, w_hh), b_ih, b_hh), 0)
