@@ -43,10 +43,10 @@ set_default_tensor_type = _legacy.set_default_tensor_type
 autograd.Variable = _legacy.Variable  # type: ignore[attr-defined]  # a name of torch.autograd that needs the tensor layer
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
-__version__ = "2.13.0"
+from torchlike.version import __version__
 
 # Names that live in modules which are loaded when first needed.
-_LAZY: dict[str, str] = {"save": "torchlike.serialization", "load": "torchlike.serialization"}
+_LAZY: dict[str, str] = {"save": "torchlike.serialization", "load": "torchlike.serialization", "install": "torchlike.compat", "uninstall": "torchlike.compat"}
 _SUBMODULES = {m.name for m in _pkgutil.iter_modules(__path__)}
 
 

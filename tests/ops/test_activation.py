@@ -23,6 +23,8 @@ INPUTS = {
 @pytest.mark.parametrize("kind", INPUTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_values(name, kind):
+    if (name, kind) in (("gelu", "f32"), ("tanhshrink", "b")):
+        pytest.skip("torch's vectorised gelu gives NaN for inf; tanhshrink of bools fails in torch's subtraction")
     assert_same(f"F.{name}({INPUTS[kind]})")
 
 
@@ -86,13 +88,13 @@ _SMOOTH = {"x": [-2.5, -0.7, 0.2, 0.8, 2.2]}
 
 GRADIENTS = [
     *[(f"F.{n}(x)", _CORNERS, False) for n in NAMES],
-    *[(f"F.{n}(x)", _SMOOTH, True) for n in NAMES],
+    *[(f"F.{n}(x)", _SMOOTH, n != "hardsigmoid") for n in NAMES],  # torch has no second derivative of it
     ("F.gelu(x, approximate='tanh')", _SMOOTH, True),
     ("F.softplus(x, 2, 1)", _SMOOTH, True),
     ("F.elu(x, 0.5)", _CORNERS, False),
     ("F.celu(x, 0.5)", _SMOOTH, True),
-    ("F.prelu(x, y)", {"x": [[-1.0, 2.0], [0.0, -4.0]], "y": [0.5, 0.1]}, True),
-    ("F.prelu(x, y)", {"x": [[-1.0, 2.0], [0.0, -4.0]], "y": [0.5]}, True),
+    ("F.prelu(x, y)", {"x": [[-1.0, 2.0], [1.0, -4.0]], "y": [0.5, 0.1]}, True),
+    ("F.prelu(x, y)", {"x": [[-1.0, 2.0], [1.0, -4.0]], "y": [0.5]}, True),
     ("F.glu(x)", {"x": [[1.0, 2.0, 3.0, 4.0]]}, True),
     ("torch.softmax(x, 1)", {"x": [[1.0, 2.0], [3.0, 5.0]]}, True),
     ("torch.softmax(x, 0)", {"x": 1.5}, True),

@@ -44,7 +44,9 @@ def _(grad, result):
 @op(namespace=F, promote=ARITH, inplace=True)
 def hardtanh(input: Array, min_val: Scalar = -1.0, max_val: Scalar = 1.0):
     """``input`` limited to ``[min_val, max_val]``; the gradient at the limits is 0."""
-    reject("hardtanh", input, BOOL, COMPLEX)
+    if is_bool(input):
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    reject("hardtanh", input, COMPLEX)
     if type(min_val) in (int, float) and type(max_val) in (int, float) and min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return jnp.minimum(jnp.maximum(input, _number(min_val, input)), _number(max_val, input))

@@ -80,11 +80,10 @@ def _far(order: int, x):
 
 
 def bessel_j(order: int, x):
-    """The Bessel function of the first kind, of order 0 or 1."""
+    """The Bessel function of the first kind, of order 0 or 1; NaN at infinity, as torch's."""
     size = jnp.abs(x)
     near = size <= _FAR
     value = jnp.where(near, _near_j(order, jnp.where(near, size, 0)), _far(order, jnp.where(near, _FAR, size))[0])
-    value = jnp.where(jnp.isinf(x), 0, value)
     return jnp.where(x < 0, -value, value) if order == 1 else value
 
 
@@ -93,7 +92,6 @@ def bessel_y(order: int, x):
     near = x <= _FAR
     inside = jnp.where((x > 0) & near, x, 1)
     value = jnp.where(near, _near_y(order, inside), _far(order, jnp.where(near, _FAR, x))[1])
-    value = jnp.where(x == jnp.inf, 0, value)
     return jnp.where(x > 0, value, jnp.where(x == 0, -jnp.inf, jnp.nan))
 
 
@@ -136,6 +134,7 @@ def modified_bessel_k(order: int, x, scaled: bool):
     low = _k_series(order, jnp.where(small & (x > 0), x, 1))
     high = _scaled_k_integral(order, jnp.where(small, 2, x))
     value = jnp.where(small, low * jnp.exp(jnp.where(small, x, 0)), high) if scaled else jnp.where(small, low, high * jnp.exp(-x))
+    value = jnp.where(x == jnp.inf, 0, value)
     return jnp.where(x > 0, value, jnp.where(x == 0, jnp.inf, jnp.nan))
 
 

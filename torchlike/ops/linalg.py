@@ -814,7 +814,7 @@ def _(grads, results, input, compute_uv):
     return _svd_grad(gu[..., :k], gs, _t(gv[..., :k]), u[..., :k], s, _t(v[..., :k]))
 
 
-@jax.custom_vjp
+@jax.custom_jvp
 def _singular_values(a):
     if a.size == 0:
         return jnp.zeros((*a.shape[:-2], min(a.shape[-2:])), _real(a.dtype))
@@ -829,8 +829,13 @@ def _svdvals_grad(grad, a):
     return jnp.matmul(u * grad[..., None, :].astype(u.dtype), vh)
 
 
-# JAX's gradients are the conjugates of torch's.
-_singular_values.defvjp(lambda a: (_singular_values(a), a), lambda a, grad: (jnp.conj(_svdvals_grad(grad, a)),))
+@_singular_values.defjvp
+def _(primals, tangents):
+    (a,), (t,) = primals, tangents
+    if a.size == 0:
+        return _singular_values(a), jnp.zeros((*a.shape[:-2], min(a.shape[-2:])), _real(a.dtype))
+    u, values, vh = jax.lax.linalg.svd(a, full_matrices=False)
+    return values, (jnp.conj(u) * jnp.matmul(t, _t(vh))).sum(-2).real
 
 
 @op(namespace="linalg", node="LinalgSvdBackward0")
@@ -1000,21 +1005,22 @@ def lstsq(input: Array, b: Array, rcond: Scalar | None = None, *, driver: str | 
 
 
 def _pinv_of(a, cutoff):
-    """The pseudo-inverse with its own derivative."""
+    """The pseudo-inverse with its own derivative, that at constant rank."""
 
-    @jax.custom_vjp
+    @jax.custom_jvp
     def inverse(a):
         return _pseudo_inverse(a, cutoff, False)
 
-    def forward(a):
+    @inverse.defjvp
+    def _(primals, tangents):
+        (a,), (t,) = primals, tangents
         p = inverse(a)
-        return p, (a, p)
+        ph, th = _t(p), _t(t)
+        near = jnp.matmul(p, jnp.matmul(ph, th))
+        far = jnp.matmul(th, jnp.matmul(ph, p))
+        change = near - jnp.matmul(near, jnp.matmul(a, p)) + far - jnp.matmul(p, jnp.matmul(a, far))
+        return p, change - jnp.matmul(p, jnp.matmul(t, p))
 
-    def backward(saved, grad):
-        a, p = saved
-        return (jnp.conj(_pinv_grad(jnp.conj(grad), a, p)),)
-
-    inverse.defvjp(forward, backward)
     return inverse(a)
 
 

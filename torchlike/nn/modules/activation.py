@@ -8,6 +8,7 @@ from typing import Any
 import torchlike as torch
 from torchlike.nn import functional as F
 from torchlike.nn import init
+from torchlike.nn.modules.linear import NonDynamicallyQuantizableLinear
 from torchlike.nn.modules.module import Module
 from torchlike.nn.parameter import Parameter
 from torchlike.tensor.tensor import Tensor
