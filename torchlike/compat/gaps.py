@@ -1,142 +1,239 @@
-"""Names of torch that torchlike does not have: importable, and an error with their full name where they are used.
+"""What stands for a name that torch has and torchlike lacks: it can be imported, and says so when it is used.
 
-``from torch.x import Foo`` works when torch has that name, since libraries import more than they use. ``hasattr(torch.x,
-"Foo")`` says no, so that libraries that ask take their other way.
+``from torch.distributed.rpc import remote`` gives a placeholder. Calling it, reading an attribute of it, using its truth
+value or making an instance of it raises ``NotInTorchlikeError`` with its full name and the nearest thing that exists. A
+placeholder for a class can be subclassed and used with ``isinstance``; one for an exception can stand in ``except``.
 """
 
 from __future__ import annotations
 
-import difflib
-import dis
 import importlib
 import sys
-from types import ModuleType
-from typing import Any
+from abc import ABCMeta
+from types import FrameType, ModuleType
+from typing import Any, NoReturn, Union
 
-from torchlike.compat import tables
+from torchlike.compat import names
+from torchlike.compat.asking import is_probe
 
-GAPS_PAGE = "docs/known-gaps.md"
-_USES = {"IMPORT_FROM", "LOAD_ATTR", "LOAD_METHOD", "LOAD_NAME", "LOAD_GLOBAL"}
+__all__ = ["GapModule", "MissingNameError", "NotInTorchlikeError", "add_gaps", "is_gap", "missing", "ours", "theirs"]
 
-
-class MissingError(NotImplementedError):
-    """A name of torch that torchlike does not have was used."""
+KNOWN_GAPS = "docs/known-gaps.md"
 
 
-class _Placeholder(type):
-    """Stands for a missing name: it can be imported, subclassed and asked ``isinstance``; using it raises."""
+class NotInTorchlikeError(NotImplementedError):
+    """A name that torch has and torchlike lacks was used."""
 
-    torch_name: str
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        raise missing(cls.torch_name)
+class MissingNameError(NotInTorchlikeError, AttributeError):
+    """A module was asked whether it has a name that torch has and torchlike lacks."""
+
+
+# What does the job of a part of torch that torchlike lacks. The longest prefix that fits is shown.
+_INSTEAD = {
+    "torch._dynamo": "torch.compile; eager code is compiled already",
+    "torch._inductor": "torch.compile; eager code is compiled already",
+    "torch._C": "the public name of the operator or class",
+    "torch.ao": "lower precision through torch.autocast, .half() or .bfloat16()",
+    "torch.backends": "JAX's own configuration (jax.config)",
+    "torch.cuda": "torch.cuda's own functions for devices and memory, or jax.devices()",
+    "torch.distributed": "torch.distributed's collectives, or JAX's sharding (jax.sharding.NamedSharding)",
+    "torch.export": "jax.export, through torchlike.interop",
+    "torch.fx": "jax.make_jaxpr of the function, through torchlike.func",
+    "torch.jit": "nothing at all: eager code is compiled already; torch.compile for whole functions",
+    "torch.library": "an autograd.Function, or a JAX function on tensors through torchlike.interop",
+    "torch.nested": "padded tensors with a mask",
+    "torch.ops": "the public torch function of the same name",
+    "torch.package": "torch.save",
+    "torch.quantization": "lower precision through torch.autocast, .half() or .bfloat16()",
+    "torch.sparse": "dense tensors, or index_add and scatter_add with the indices",
+    "torch.testing._internal": "torch.testing",
+    "torch.utils.cpp_extension": "a Triton or Pallas kernel, or a JAX FFI call, through torchlike.interop",
+}
+# Rooms where a name that is missing elsewhere may well exist.
+_ELSEWHERE = ("torch", "torch.nn.functional", "torch.nn", "torch.linalg", "torch.special", "torch.optim", "torch.utils.data")
+
+
+def ours(torch_name: str) -> str:
+    """torchlike's name of a torch module: ``torch.nn`` is ``torchlike.nn``, ``torchvision.ops`` is ``torchlike.vision.ops``."""
+    root, dot, rest = torch_name.partition(".")
+    return {"torch": "torchlike", "torchvision": "torchlike.vision"}[root] + dot + rest
+
+
+def theirs(own_name: str) -> str:
+    """torch's name of a torchlike module."""
+    if own_name == "torchlike.vision" or own_name.startswith("torchlike.vision."):
+        return "torchvision" + own_name.removeprefix("torchlike.vision")
+    return "torch" + own_name.removeprefix("torchlike")
+
+
+def explain(full_name: str) -> str:
+    """The sentence about a name that is missing."""
+    module, _, name = full_name.rpartition(".")
+    near: list[str] = []
+    for room in dict.fromkeys([*_ELSEWHERE, module]):
+        loaded = sys.modules.get(ours(room)) if room.partition(".")[0] in ("torch", "torchvision") else None
+        if loaded is None or isinstance(loaded, GapModule):
+            continue
+        # vars first: a lazily loaded name must not be imported for an error message, but it is in __dir__
+        existing = [n for n in dir(loaded) if not n.startswith("_")]
+        found = [name] if name in existing and room != module else names.nearest(name, existing, 1) if room == module else []
+        near.extend(f"{room}.{n}" for n in found)
+    prefix = max((p for p in _INSTEAD if f"{full_name}.".startswith(f"{p}.")), key=len, default=None)
+    advice = " or ".join(near) if near else _INSTEAD[prefix] if prefix else None
+    nearest = f" Nearest to it: {advice}." if advice else ""
+    return f"torchlike does not have {full_name} yet.{nearest} Known gaps: {KNOWN_GAPS}"
+
+
+def refuse(full_name: str) -> NoReturn:
+    """Raise the error for a use of a missing name."""
+    raise NotInTorchlikeError(explain(full_name))
+
+
+class Missing:
+    """Stands for a function or a value."""
+
+    __slots__ = ("__doc__", "__name__", "__qualname__", "__weakref__", "_full_name")
+
+    def __init__(self, full_name: str) -> None:
+        self._full_name = full_name
+        self.__name__ = self.__qualname__ = full_name.rpartition(".")[2]
+        self.__doc__ = explain(full_name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        refuse(self._full_name)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__") and name.endswith("__"):  # asked by typing, inspect, copy, ... of any object
+            raise AttributeError(name)
+        refuse(f"{self._full_name}.{name}")
+
+    def __bool__(self) -> NoReturn:
+        refuse(self._full_name)
+
+    def __iter__(self) -> NoReturn:
+        refuse(self._full_name)
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        refuse(self._full_name)
+
+    def __or__(self, other: Any) -> Any:  # a type in an annotation, ``int | Missing``
+        return Union[self, other]
+
+    def __ror__(self, other: Any) -> Any:
+        return Union[other, self]
+
+    def __repr__(self) -> str:
+        return f"<{self._full_name}: not in torchlike>"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        refuse(self._full_name)
+
+
+class MissingType(ABCMeta):
+    """The type of placeholders for classes; derived from ABCMeta so that subclasses may have abstract bases besides."""
+
+    _full_name: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        refuse(cls._full_name)
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        raise missing(f"{cls.torch_name}.{name}")
-
-    def __instancecheck__(cls, x: object) -> bool:
-        return cls.__dict__.get("_is_placeholder") is None and type.__instancecheck__(cls, x)
+        refuse(f"{cls._full_name}.{name}")
 
     def __repr__(cls) -> str:
-        return f"<{cls.torch_name}: not in torchlike>"
-
-    def __bool__(cls) -> bool:
-        return False
+        return f"<class {cls._full_name}: not in torchlike>" if "_full_name" in vars(cls) else super().__repr__()
 
 
-def missing(name: str) -> MissingError:
-    """The error for a missing name: what exists that is nearest, and where the gaps are listed."""
-    module, _, last = name.rpartition(".")
-    try:
-        here = importlib.import_module(module.replace("torch", "torchlike", 1))
-        near = difflib.get_close_matches(last, [n for n in dir(here) if not n.startswith("_")], n=1, cutoff=0.7)
-    except ImportError:
-        near = []
-    hint = f" The nearest that exists is {module}.{near[0]}." if near else ""
-    return MissingError(f"{name} is not implemented in torchlike.{hint} Known gaps: {GAPS_PAGE}")
+def _missing_class(full_name: str, base: type) -> Any:
+    module, _, name = full_name.rpartition(".")
+    body = {"_full_name": full_name, "__module__": module, "__doc__": explain(full_name), "__class_getitem__": classmethod(lambda cls, _: cls)}
+    return MissingType(name, (base,), body)
 
 
-def placeholder(name: str) -> Any:
-    """The placeholder of a missing name ("torch.jit.trace")."""
-    made = _Placeholder(name.rpartition(".")[2], (), {"_is_placeholder": True, "torch_name": name, "__module__": name.rpartition(".")[0]})
-    return made
+_placeholders: dict[str, Any] = {}
 
 
-def _asked() -> bool:
-    """Whether the attribute is only asked for (``hasattr``, ``getattr``), not used by an import or an expression."""
-    frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename == __file__:
-        frame = frame.f_back
-    if frame is None:
-        return True
-    code = frame.f_code.co_code
-    if frame.f_code.co_filename.startswith("<frozen importlib"):
-        return True
-    return dis.opname[code[frame.f_lasti]] not in _USES
+def placeholder(full_name: str, kind: str) -> Any:
+    """The one placeholder of a name."""
+    if full_name not in _placeholders:
+        if kind in (names.CLASS, names.EXCEPTION):
+            made = _missing_class(full_name, Exception if kind == names.EXCEPTION else object)
+        else:
+            made = Missing(full_name)
+        _placeholders[full_name] = made
+    return _placeholders[full_name]
 
 
-def lookup(module: str, name: str, asked: bool) -> Any:
-    """The submodule or placeholder for a name that torch's module has; ``AttributeError`` for others."""
-    kind = tables.kind_of(module, name)
-    if tables.has_module(f"{module}.{name}"):
-        return _load(f"{module}.{name}")
-    if kind is None or asked:
+def is_gap(value: Any) -> bool:
+    """Whether a value stands for something that torchlike lacks."""
+    return isinstance(value, (Missing, GapModule)) or (isinstance(value, MissingType) and "_full_name" in vars(value))
+
+
+def missing(module: str, name: str, asking: FrameType | None) -> Any:
+    """What ``getattr`` of a torch module gives for a name that torchlike's module lacks.
+
+    Args:
+        module: torch's name of the module.
+        name: The name that was not found.
+        asking: The frame that asks; it decides between a placeholder and the answer no (see ``asking``).
+
+    Raises:
+        AttributeError: torch has no such name either; or it has, and the frame only probes for it.
+    """
+    kind = names.kind_of(module, name)
+    full_name = f"{module}.{name}"
+    if kind is None:
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
-    return placeholder(f"{module}.{name}")
-
-
-def _load(name: str) -> ModuleType:
-    from torchlike.compat import alias
-
-    if alias.installed():
-        return importlib.import_module(name)
-    return alias.load(name)
+    if kind == names.MODULE and names.has_module(full_name):
+        return importlib.import_module(ours(full_name))
+    if is_probe(asking):
+        raise MissingNameError(explain(full_name), name=name)
+    return placeholder(full_name, kind)
 
 
 class GapModule(ModuleType):
-    """A module of torch that torchlike does not have."""
+    """A module of torch's of which torchlike has nothing."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, f"{theirs(name)} is not in torchlike; its names can be imported and raise when they are used.")
+        self.__path__: list[str] = []
+        self.__all__ = [n for n in names.members(theirs(name)) if not n.startswith("_")]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        return lookup(self.__name__, name, _asked())
+            raise AttributeError(f"module '{theirs(self.__name__)}' has no attribute '{name}'")
+        return missing(theirs(self.__name__), name, sys._getframe(1))
 
     def __dir__(self) -> list[str]:
-        return sorted(tables.names_of(self.__name__))
+        return sorted({*vars(self), *names.members(theirs(self.__name__))})
+
+    def __repr__(self) -> str:
+        return f"<module '{theirs(self.__name__)}': not in torchlike>"
 
 
-_modules: dict[str, GapModule] = {}
-
-
-def module(name: str) -> GapModule:
-    """The gap module of a torch module."""
-    if name not in _modules:
-        made = GapModule(name, f"``{name}`` is not in torchlike: its names can be imported, and raise when used.")
-        made.__path__ = []  # it may have submodules
-        _modules[name] = made
-    return _modules[name]
-
-
-_watched: set[int] = set()
-
-
-def watch(module: ModuleType, torch_name: str) -> None:
-    """Let a torchlike module answer for the names that torch's has and it has not."""
-    if id(module) in _watched:
+def add_gaps(module: ModuleType) -> None:
+    """Let a module of torchlike's answer for the names that it lacks, after its own ``__getattr__``."""
+    own = vars(module).get("__getattr__")
+    if getattr(own, "answers_gaps", False):
         return
-    _watched.add(id(module))
-    own = module.__dict__.get("__getattr__")
+    torch_name = theirs(module.__name__)
 
     def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            # torch has packages where torchlike has a single file: their submodules are found through this
+            if name == "__path__" and names.has_submodules(torch_name):
+                return []
+            raise AttributeError(f"module '{torch_name}' has no attribute '{name}'")
         if own is not None:
             try:
                 return own(name)
             except AttributeError:
-                pass
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(f"module '{torch_name}' has no attribute '{name}'")
-        return lookup(torch_name, name, _asked())
+                if names.kind_of(torch_name, name) is None:
+                    raise
+        return missing(torch_name, name, sys._getframe(1))
 
+    __getattr__.answers_gaps = True  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]

@@ -2,7 +2,7 @@
 
     python torchlike/compat/make_tables.py [torchvision]
 
-One line a module: its name, ``*`` when ``import torch`` alone loads it, then groups ``kind:name name ...`` separated by
+One line a module: its name, then groups ``kind:name name ...`` separated by
 tabs. Kinds: ``c`` class, ``e`` exception class, ``f`` function, ``m`` submodule that is there without being imported, ``v``
 any other value. The file is the only thing that torchlike takes from torch: names, no code.
 """
@@ -33,7 +33,7 @@ DEPTH = {
 SKIPPED = ("torch.testing._internal.common_methods_invocations", "torch.testing._internal.opinfo", "torch._meta_registrations",
            "torch.testing._internal.common_modules", "torch._inductor.lowering")  # fmt: skip
 # Real names that ``dir()`` does not show: namespaces that are filled when they are asked.
-DYNAMIC = {"torch.ops": "v:aten higher_order prim prims profiler quantized torchvision"}
+DYNAMIC = {"torch.ops": "f:import_module load_library\tv:torchvision"}
 
 
 def wanted(module: str) -> bool:
@@ -133,7 +133,7 @@ def make(root_name: str) -> str:
                 source = path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
                 names = names_in_source(str(source)) if source.exists() else {}
         groups = [f"{kind}:{' '.join(names[kind])}" for kind in sorted(names)]
-        lines.append("\t".join([name + ("*" if name in eager else ""), DYNAMIC.get(name, ""), *groups]).replace("\t\t", "\t").rstrip())
+        lines.append("\t".join([name, DYNAMIC.get(name, ""), *groups]).replace("\t\t", "\t").rstrip())
     return "\n".join(lines) + "\n"
 
 

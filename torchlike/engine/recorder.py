@@ -63,6 +63,7 @@ class _Local(threading.local):
         self.recorder = Recorder()
         self.grad = True
         self.inference = False
+        self.host_views = False  # views of values that exist are taken by NumPy at once, not recorded
 
 
 def _root(device: str) -> State:

@@ -11,7 +11,7 @@ from jax.scipy import special as jsp
 
 from torchlike.ops import bessel, polynomials
 from torchlike.ops import zeta as gamma_series
-from torchlike.ops.declare import FLOAT, Array, Scalar, op
+from torchlike.ops.declare import ARITH, FLOAT, Array, Scalar, op
 from torchlike.ops.dtype_errors import BOOL, COMPLEX, INTEGER, reject
 
 S = "special"
@@ -152,7 +152,7 @@ def _(grad, input, p):
     return grad * slope
 
 
-@op(promote=FLOAT, inplace=True, aliases=("special.gammainc",))
+@op(promote=ARITH, inplace=True, aliases=("special.gammainc",))
 def igamma(input: Array, other: Array):
     """The regularized lower incomplete gamma function of ``input`` (the parameter) and ``other`` (the upper limit)."""
     _no_integers("igamma_cpu", input)
@@ -173,7 +173,7 @@ def _(grad, input, other):
     return grad * lax.igamma_grad_a(input, other), grad * _gamma_density(input, other)
 
 
-@op(promote=FLOAT, inplace=True, aliases=("special.gammaincc",))
+@op(promote=ARITH, inplace=True, aliases=("special.gammaincc",))
 def igammac(input: Array, other: Array):
     """The regularized upper incomplete gamma function: ``1 - igamma(input, other)``."""
     _no_integers("igammac_cpu", input)

@@ -474,6 +474,23 @@ def _(size, stride, offset, dtype, *, itemsize=None):
     return (*size[:-1], size[-1] // r), (*(s // r for s in stride[:-1]), 1), offset // r
 
 
+# -- on the host -----------------------------------------------------------------------------------------------------------
+
+# The views that a dataset takes of its tensors, on NumPy arrays, without a copy.
+HOST: dict[Op, Callable[..., Any]] = {
+    alias: lambda a: a,
+    select: lambda a, dim, index: a[(slice(None),) * dim + (index,)],
+    slice_: lambda a, dim, length, step, start: a[(slice(None),) * dim + (slice(start, start + length * step, step),)],
+    unsqueeze: np.expand_dims,
+    squeeze: lambda a, dims: a.squeeze(dims),
+    transpose: lambda a, dim0, dim1: a.swapaxes(dim0, dim1) if a.ndim else a,
+    permute: np.transpose,
+    t: lambda a: a.T,
+    view: np.reshape,
+    expand: np.broadcast_to,
+}
+
+
 # -- writing through a chain of views ---------------------------------------------------------------------------------
 
 Step = tuple[Op, tuple[Any, ...], tuple[Any, ...]]  # view operator, its static arguments, its numbers

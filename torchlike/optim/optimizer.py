@@ -64,13 +64,16 @@ class Update:
         columns = [tuple(args[i * count:(i + 1) * count]) for i in range(2 + len(self.slots))]
         hyper = {n: a.value if isinstance(a, ScalarArg) else a for n, a in zip(names, args[(2 + len(self.slots)) * count:], strict=True)}
         params, grads = columns[:2]
+        # A traced number is a float64: as the parameters' dtype it behaves as a constant does. Step counts stay exact.
+        hyper = {n: h.astype(params[0].dtype) if hasattr(h, "astype") and n != "step" else h for n, h in hyper.items()}
         grads = tuple(g.astype(p.dtype) for g, p in zip(grads, params, strict=True))
         if flags.get("maximize"):
             grads = tuple(-g for g in grads)
         slots = [tuple(jnp.zeros_like(p) if s is None else s for s, p in zip(c, params, strict=True)) for c in columns[2:]]
         updates, state = self.transform(hyper, flags).update(grads, self.pack(slots, hyper, flags), params)
         changed = optax.apply_updates(params, updates)
-        return (*changed, *(x for column in self.unpack(state) for x in column))
+        kept = [x.astype(p.dtype) for column in self.unpack(state) for x, p in zip(column, params, strict=True)]
+        return (*changed, *kept)
 
     def run(self, params: Sequence[Any], states: Sequence[dict[str, Any]], hyper: dict[str, Any], flags: dict[str, Any], device_grads: Sequence[Any]) -> None:
         """Update parameters and their states in place."""

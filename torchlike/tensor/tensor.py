@@ -20,7 +20,7 @@ from torchlike import autograd
 from torchlike.autograd import tape
 from torchlike.autograd.tape import LEAF, AccumulateGrad, RemovableHandle, Variable, apply, node_type, wrap
 from torchlike.engine import Value, array_of, from_array, local, record, release
-from torchlike.ops.views import LAYOUT, WRITE, Step, contiguous_strides, is_contiguous, view_dtype
+from torchlike.ops.views import HOST, LAYOUT, WRITE, Step, contiguous_strides, is_contiguous, view_dtype
 from torchlike.tensor.device import device as Device
 from torchlike.tensor.device import from_engine
 from torchlike.tensor import dtypes
@@ -115,10 +115,12 @@ class Tensor(Variable):
 
     def _view(self, view_op: Any, static: tuple[Any, ...], numbers: tuple[Any, ...] = (), dense: bool = False) -> Tensor:
         """The result of a view operator, sharing the storage. ``dense``: it is contiguous if this tensor is."""
+        out = self._host_view(view_op, static, numbers) if local.host_views else None
         static = ((), static)
-        out = apply(view_op, static, (self, *numbers))[0]
-        if jax_traced(out):
-            return out
+        if out is None:
+            out = apply(view_op, static, (self, *numbers))[0]
+            if jax_traced(out):
+                return out
         storage = self._share()
         step = (view_op, static, numbers)
         out._storage = storage
@@ -136,6 +138,16 @@ class Tensor(Variable):
         if self._counter is not None:
             out._counter = self._counter
         return out
+
+    def _host_view(self, view_op: Any, static: tuple[Any, ...], numbers: tuple[Any, ...]) -> Tensor | None:
+        """The view taken by NumPy, when the numbers are on the host already and no gradient is asked for."""
+        take = HOST.get(view_op)
+        value = tape.current(self)
+        if take is None or value.array is None or value.aval.device != "cpu" or (local.grad and self._node is not None):
+            return None
+        if isinstance(value.array, jax.core.Tracer):
+            return None
+        return Tensor._wrap(from_array(take(np.asarray(release(value)), *static, *numbers), device="cpu"))
 
     def _alias(self) -> Tensor:
         """The same data outside the graph: ``detach()`` and ``.data``."""

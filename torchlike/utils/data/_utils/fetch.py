@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
+from torchlike.engine import local
 
 from torchlike.tensor.tensor import Tensor
 from torchlike.utils.data._utils.collate import (
@@ -17,6 +20,16 @@ from torchlike.utils.data._utils.collate import (
 from torchlike.utils.data.dataset import Subset, TensorDataset
 
 __all__ = ["IterableFetcher", "MapFetcher"]
+
+
+@contextlib.contextmanager
+def host_views() -> Iterator[None]:
+    """While samples are taken: rows of tensors that exist are NumPy views, which collating stacks without a program."""
+    before, local.host_views = local.host_views, True
+    try:
+        yield
+    finally:
+        local.host_views = before
 
 
 class MapFetcher:
@@ -38,7 +51,9 @@ class MapFetcher:
                 return rows
         if getattr(dataset, "__getitems__", None):
             return self.collate_fn(dataset.__getitems__(index))
-        return self.collate_fn([dataset[i] for i in index])
+        with host_views():
+            samples = [dataset[i] for i in index]
+        return self.collate_fn(samples)
 
 
 def _tensor_rows(dataset: Any, indices: Any) -> list[Any] | None:
@@ -79,7 +94,8 @@ class IterableFetcher:
         batch = []
         for _ in index:
             try:
-                batch.append(next(self.samples))
+                with host_views():
+                    batch.append(next(self.samples))
             except StopIteration:
                 self.ended = True
                 break
