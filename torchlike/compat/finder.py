@@ -91,7 +91,9 @@ class AliasFinder:
         if fullname.partition(".")[0] not in ALIASED:
             return None
         if not names.has_module(fullname) and not fullname.startswith("torchvision"):
-            raise ModuleNotFoundError(f"No module named '{fullname}'", name=fullname)
+            if PathFinder.find_spec(fullname, path):  # further finders must not see it either
+                raise ModuleNotFoundError(f"No module named '{fullname}'", name=fullname)
+            return None
         return ModuleSpec(fullname, _AliasLoader(), origin="torchlike", is_package=True)  # type: ignore[arg-type]
 
 

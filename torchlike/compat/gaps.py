@@ -93,8 +93,6 @@ def refuse(full_name: str) -> NoReturn:
 class Missing:
     """Stands for a function or a value."""
 
-    __slots__ = ("__doc__", "__name__", "__qualname__", "__weakref__", "_full_name")
-
     def __init__(self, full_name: str) -> None:
         self._full_name = full_name
         self.__name__ = self.__qualname__ = full_name.rpartition(".")[2]
@@ -190,7 +188,7 @@ def missing(module: str, name: str, asking: FrameType | None) -> Any:
     if kind == names.MODULE and names.has_module(full_name):
         return importlib.import_module(ours(full_name))
     if is_probe(asking):
-        raise MissingNameError(explain(full_name), name=name)
+        raise MissingNameError(explain(full_name))
     return placeholder(full_name, kind)
 
 
@@ -222,17 +220,15 @@ def add_gaps(module: ModuleType) -> None:
     torch_name = theirs(module.__name__)
 
     def __getattr__(name: str) -> Any:
-        if name.startswith("__"):
-            # torch has packages where torchlike has a single file: their submodules are found through this
-            if name == "__path__" and names.has_submodules(torch_name):
-                return []
-            raise AttributeError(f"module '{torch_name}' has no attribute '{name}'")
         if own is not None:
             try:
                 return own(name)
             except AttributeError:
-                if names.kind_of(torch_name, name) is None:
+                if name != "__path__" and names.kind_of(torch_name, name) is None:
                     raise
+        # torch has packages where torchlike has a single file: their submodules are found through this
+        if name == "__path__" and names.has_submodules(torch_name):
+            return []
         return missing(torch_name, name, sys._getframe(1))
 
     __getattr__.answers_gaps = True  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from torchlike.ops import promotion
-from torchlike.ops.declare import ARITH, FLOAT, Array, Dim, DType, Scalar, canonical_dim, op
+from torchlike.ops.declare import ARITH, Array, Dim, DType, Scalar, canonical_dim, op
 from torchlike.ops.dtype_errors import BOOL, COMPLEX, INTEGER, is_bool, is_complex, reject
 
 F = "nn.functional"
@@ -263,35 +263,6 @@ def _(grad, input):
     return grad * lax.logistic(-input)
 
 
-@op(namespace=F, promote=FLOAT, out=False, node="DivBackward0")
-def softsign(input: Array):
-    """``input / (1 + |input|)``."""
-    return input / (jnp.abs(input) + 1)
-
-
-@softsign.vjp
-def _(grad, input):
-    if is_complex(input):
-        size = jnp.abs(input)
-        direction = jnp.where(size == 0, 0, input / jnp.where(size == 0, 1, size))
-        along = jnp.real(grad * jnp.conj(input)) * direction / ((size + 1) * (size + 1))
-        return grad / (size + 1) - along
-    below = jnp.abs(input) + 1
-    return jnp.where(jnp.isinf(input), jnp.nan, grad / (below * below))
-
-
-@op(namespace=F, promote=FLOAT, out=False, node="SubBackward0")
-def tanhshrink(input: Array):
-    """``input - tanh(input)``."""
-    return input - jnp.tanh(input)
-
-
-@tanhshrink.vjp
-def _(grad, input):
-    t = jnp.tanh(input)
-    return grad * jnp.conj(t * t)
-
-
 # -- piecewise linear units -------------------------------------------------------------------------------------------
 
 
@@ -435,41 +406,3 @@ def log_softmax(input: Array, dim: Dim, dtype: DType | None = None):
 @log_softmax.vjp
 def _(grad, result, dim):
     return _log_softmax_slope(grad, result, dim)
-
-
-def _implicit_dim(dim: int | None, ndim: int) -> int:
-    """The dimension that ``nn.functional`` takes when none is given (deprecated in torch)."""
-    return dim if dim is not None else 0 if ndim in (0, 1, 3) else 1
-
-
-@op(name="softmax", namespace=F, out=False, autocast="fp32")
-def functional_softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None):
-    """``exp(input)`` divided by its sum along ``dim``; computed in ``dtype`` when given."""
-    return _softmax(input, _implicit_dim(dim, input.ndim), dtype)
-
-
-@functional_softmax.vjp
-def _(grad, result, dim):
-    return _softmax_slope(grad, result, _implicit_dim(dim, result.ndim))
-
-
-@op(name="softmin", namespace=F, out=False, autocast="fp32", node="SoftmaxBackward0")
-def functional_softmin(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None):
-    """The softmax of ``-input`` along ``dim``."""
-    return _softmax(-input, _implicit_dim(dim, input.ndim), dtype)
-
-
-@functional_softmin.vjp
-def _(grad, result, dim):
-    return -_softmax_slope(grad, result, _implicit_dim(dim, result.ndim))
-
-
-@op(name="log_softmax", namespace=F, out=False, autocast="fp32")
-def functional_log_softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None):
-    """The logarithm of ``softmax``, without overflow."""
-    return _log_softmax(input, _implicit_dim(dim, input.ndim), dtype)
-
-
-@functional_log_softmax.vjp
-def _(grad, result, dim):
-    return _log_softmax_slope(grad, result, _implicit_dim(dim, result.ndim))

@@ -551,7 +551,7 @@ def frac(input: Array):
 
 @op(promote=FLOAT, inplace=True, autocast="fp32")
 def exp(input: Array):
-    """e to the power of ``input``."""
+    """The exponential function."""
     return jnp.exp(input)
 
 

@@ -986,15 +986,15 @@ def lstsq(input: Array, b: Array, rcond: Scalar | None = None, *, driver: str | 
 
     if a.size == 0 or rhs.size == 0:
         solution = jnp.zeros((*batch, columns, rhs.shape[-1]), a.dtype)
-        values = jnp.zeros((*batch, min(rows, columns)), real)
-        rank = jnp.zeros(batch, np.int64)
+        values = jnp.zeros((*input.shape[:-2], min(rows, columns)), real)
+        rank = jnp.zeros(input.shape[:-2], np.int64)
     else:
         solution = jnp.matmul(_pinv_of(a, cutoff), rhs)
-        values = lax.stop_gradient(_singular_values(lax.stop_gradient(a)))
+        values = _singular_values(lax.stop_gradient(input))
         rank = (values > cutoff(values.max(-1, keepdims=True))).sum(-1)
     nothing = jnp.zeros((0,), real)
     residuals = nothing
-    if rows > columns:
+    if rows > columns and driver != "gelsy":  # LAPACK's gelsy leaves none
         residuals = jnp.square(jnp.abs(rhs - jnp.matmul(a, solution))).sum(-2) if rhs.size else jnp.zeros((*batch, rhs.shape[-1]), real)
     return (
         solution[..., 0] if vector else solution,
@@ -1305,7 +1305,8 @@ def _(grad, input):
 @op(name="vander", namespace="linalg")
 def linalg_vander(x: Array, *, N: int | None = None):
     """Powers ``1, x, x**2, ...`` of each element as a new last dimension of size ``N``."""
-    n = (x.shape[-1] if x.ndim else 1) if N is None else N
+    x = x.reshape(1) if x.ndim == 0 else x
+    n = x.shape[-1] if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     return vandermonde(x, n)

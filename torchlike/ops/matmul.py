@@ -307,7 +307,7 @@ def linear(input: Array, weight: Array, bias: Array | None = None):
     return product if bias is None else product + bias
 
 
-@op(namespace="nn.functional", autocast="lower", out=False)
+@op(namespace="nn.functional", aliases=("torch.bilinear",), autocast="lower", out=False)
 def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = None):
     """``x1 @ weight[k] @ x2 + bias[k]`` for each k: ``(*, n)``, ``(*, m)``, ``(out, n, m)`` to ``(*, out)``."""
     if input1.ndim != input2.ndim or input1.shape[:-1] != input2.shape[:-1]:

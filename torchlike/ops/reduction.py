@@ -336,7 +336,9 @@ def _nonempty(name: str, shape: tuple[int, ...], dim, dims: tuple[int, ...]) -> 
     if _count(shape, dims) or not shape:
         return
     if dim is None or dim == ():
-        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")  # fmt: skip
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+        )
     empty = next(d for d in dims if not shape[d])
     raise IndexError(f"{name}(): Expected reduction dim {empty} to have non-zero size.")
 

@@ -20,17 +20,13 @@ class _NormBase(Module):
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:  # fmt: skip
         super().__init__()
         made = {"device": device, "dtype": dtype}
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        if affine:
-            self.weight = Parameter(torch.empty(num_features, **made))
-            self.bias = Parameter(torch.empty(num_features, **made))
-        else:
-            self.register_parameter("weight", None)
-            self.register_parameter("bias", None)
+        self.register_parameter("weight", Parameter(torch.empty(num_features, **made)) if affine else None)
+        self.register_parameter("bias", Parameter(torch.empty(num_features, **made)) if affine and bias else None)
         if track_running_stats:
             self.register_buffer("running_mean", torch.zeros(num_features, **made))
             self.register_buffer("running_var", torch.ones(num_features, **made))
@@ -52,7 +48,8 @@ class _NormBase(Module):
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
-            init.zeros_(self.bias)
+            if self.bias is not None:
+                init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
         raise NotImplementedError
@@ -60,7 +57,7 @@ class _NormBase(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any) -> None:
@@ -115,8 +112,9 @@ class SyncBatchNorm(_BatchNorm):
     """Batch normalisation over all processes; with one process the same as ``BatchNorm``."""
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+                 track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None, *,
+                 bias: bool = True) -> None:  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -128,7 +126,8 @@ class SyncBatchNorm(_BatchNorm):
         """The module with all batch normalisations replaced by synchronised ones."""
         out = module
         if isinstance(module, _BatchNorm):
-            out = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group)
+            out = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group,
+                      bias=module.bias is not None)  # fmt: skip
             if module.affine:
                 with torch.no_grad():
                     out.weight, out.bias = module.weight, module.bias
@@ -143,8 +142,8 @@ class _InstanceNorm(_NormBase):
     _channel_dim = 0
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
-                 track_running_stats: bool = False, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+                 track_running_stats: bool = False, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
@@ -184,12 +183,14 @@ class _LazyNorm(LazyModuleMixin):
     """Learns ``num_features`` from the first input."""
 
     def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
-                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        super().__init__(0, eps, momentum, False, False, device, dtype)
+                 device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:  # fmt: skip
+        super().__init__(0, eps, momentum, False, False, device, dtype, bias=False)
         self.affine, self.track_running_stats = affine, track_running_stats
         made = {"device": device, "dtype": dtype}
         if affine:
-            self.weight, self.bias = UninitializedParameter(**made), UninitializedParameter(**made)
+            self.weight = UninitializedParameter(**made)
+            if bias:
+                self.bias = UninitializedParameter(**made)
         if track_running_stats:
             self.running_mean, self.running_var = UninitializedBuffer(**made), UninitializedBuffer(**made)
             self.num_batches_tracked = torch.tensor(0, dtype=torch.long, device=device)
@@ -203,10 +204,9 @@ class _LazyNorm(LazyModuleMixin):
         """Take the number of features from ``input``."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
-            names = ("weight", "bias") if self.affine else ()
-            names += ("running_mean", "running_var") if self.track_running_stats else ()
-            for name in names:
-                getattr(self, name).materialize((self.num_features,))
+            for t in (self.weight, self.bias, self.running_mean, self.running_var):
+                if t is not None:
+                    t.materialize((self.num_features,))
             self.reset_parameters()
 
 

@@ -80,7 +80,7 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
 
 class RMSNorm(Module):
@@ -107,8 +107,24 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class CrossMapLRN2d(LocalResponseNorm):
-    """``LocalResponseNorm`` under its old name."""
+class CrossMapLRN2d(Module):
+    """Normalisation over the channels nearer than ``(size + 1) // 2`` of ``(N, C, H, W)``.
+
+    As in torch, channel 0 also counts for all channels after it.
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__(size, alpha, beta, k)
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        near = int((self.size - 1) / 2 + 1)
+        i = torch.arange(input.size(1), device=input.device)
+        counts = ((i[:, None] - i).abs() < near) | (i == 0)
+        sums = torch.einsum("cj,njhw->nchw", counts.to(input.dtype), input * input)
+        return input * (sums * (self.alpha / self.size) + self.k) ** -self.beta
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

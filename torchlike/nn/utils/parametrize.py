@@ -306,8 +306,7 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
     for name in list(source) if tensor_name is None else [tensor_name]:
         given = source[name]
         if not hasattr(to_module, name):
-            start = given.original if given.is_tensor else given.original0
-            setattr(to_module, name, Parameter(start))
+            setattr(to_module, name, Parameter(getattr(from_module, name)))
         for parametrization in given:
             register_parametrization(to_module, name, parametrization)
         target = to_module.parametrizations[name]  # type: ignore[index]
