@@ -1,4 +1,4 @@
-"""``python -m torchlike``."""
+"""``python -m torchlike``: the same as the command ``torchlike``."""
 
 import sys
 

@@ -1,67 +1,64 @@
-"""The command line: ``torchlike run``, ``compare``, ``info``."""
+"""The command ``torchlike``: run a PyTorch script on JAX, compare it with real PyTorch, say what it would lack."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+
+from torchlike.version import __version__, torchlike_version
+
+_USAGE = """\
+torchlike run SCRIPT ARGS...          run a script in which torch and torchvision are torchlike
+torchlike run -m MODULE ARGS...       the same for a module, as with python -m
+torchlike compare SCRIPT ARGS...      run it on real torch and on torchlike, and show where they differ
+torchlike gaps SCRIPT                 list the names of torch that a script uses and torchlike lacks
+torchlike info                        versions, devices, and where compiled programs are kept
+torchlike --version
+"""
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Parse the command line and do it; the exit status."""
-    parser = argparse.ArgumentParser(prog="torchlike", description="PyTorch's API on JAX/XLA.")
-    parser.add_argument("--version", action="store_true", help="print the version and end")
-    commands = parser.add_subparsers(dest="command")
-    run = commands.add_parser("run", help="run a PyTorch script unmodified, without PyTorch", usage="torchlike run [-m] SCRIPT [ARGS...]")
-    run.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module name, as for python -m")
-    run.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    compare = commands.add_parser("compare", help="run a script under real torch and under torchlike, side by side")
-    compare.add_argument("script")
-    compare.add_argument("args", nargs=argparse.REMAINDER)
-    commands.add_parser("info", help="versions, devices, cache")
-    args = parser.parse_args(argv)
-
-    if args.version:
-        from torchlike.version import package_version
-
-        print(f"torchlike {package_version()}")
-        return 0
-    if args.command == "run":
+def _program_command(name: str, program: list[str]) -> int:
+    """A command whose arguments are a program and the program's own arguments."""
+    if name == "run":
         from torchlike.compat import runner
 
-        if not args.rest:
-            run.error("a script is missing")
-        return (runner.run_module if args.module else runner.run_script)(args.rest[0], args.rest[1:])
-    if args.command == "compare":
-        from torchlike.compat.comparison import compare as compare_
+        if program[0] == "-m":
+            runner.run_module(program[1], program[2:])
+        else:
+            runner.run_script(program[0], program[1:])
+        return 0
+    if name == "compare":
+        from torchlike.compat import compare
 
-        return compare_(args.script, args.args)
-    if args.command == "info":
-        return info()
-    parser.print_help()
-    return 2
+        return compare.compare(program)
+    from torchlike.compat import report
 
-
-def info() -> int:
-    """Print what a bug report needs."""
-    import importlib.metadata
-    import platform
-
-    import jax
-
-    from torchlike.compat.runner import cache_folder
-    from torchlike.version import __version__, package_version
-
-    print(f"torchlike    {package_version()} (torch {__version__})")
-    print(f"python       {platform.python_version()} on {platform.system()} {platform.machine()}")
-    for name in ("jax", "jaxlib", "flax", "optax", "numpy"):
-        try:
-            print(f"{name:<13}{importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            print(f"{name:<13}not installed")
-    print(f"devices      {', '.join(str(d) for d in jax.devices())}")
-    print(f"cache        {cache_folder()}")
-    return 0
+    return report.show(program[0])
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns:
+        The exit status; a program that ``run`` runs may leave by its own SystemExit instead.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(prog="torchlike", usage=f"\n{_USAGE}", description="PyTorch scripts on JAX/XLA, without PyTorch.")
+    parser.add_argument("--version", action="version", version=f"torchlike {torchlike_version} (PyTorch API {__version__.partition('+')[0]})")
+    parser.add_argument("command", choices=["run", "compare", "gaps", "info"])
+    # What follows the command is cut off: it belongs to the program, options and all.
+    first = next((i for i, argument in enumerate(arguments) if not argument.startswith("-")), len(arguments))
+    command = parser.parse_args(arguments[: first + 1]).command
+    program = arguments[first + 1 :]
+    if command == "info":
+        from torchlike.compat import info
+
+        info.show()
+        return 0
+    if not program or program[0] in ("-h", "--help"):
+        parser.print_usage() if program else parser.error(f"{command}: a script is expected")
+        return 0
+    if program[0].startswith("-") and (program[0] != "-m" or len(program) < 2 or command == "gaps"):
+        parser.error(f"{command} {program[0]}: a script or -m MODULE is expected")
+    return _program_command(command, program)

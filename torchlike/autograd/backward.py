@@ -74,6 +74,7 @@ def run_backward(
             ticket += 1
     before = local.grad
     local.grad = create
+    anomaly = tape.anomaly_enabled()
     try:
         while ready:
             _, _, node = heapq.heappop(ready)
@@ -94,10 +95,12 @@ def run_backward(
                 continue
             if wanted and not any(e is not None and needed is not None and e[0] in needed for e in node.edges):
                 continue
-            if all(g is None for g in buffer) and not isinstance(node, _RunsAlways):
+            if not any(g is not None for g in buffer):
                 answers: Sequence[Any] = [None] * len(node.edges)
-            else:
+            elif node.pre_hooks or node.post_hooks or node.trace is not None or anomaly:
                 answers = _run(node, buffer, create, retain)
+            else:
+                answers = node.run(buffer, create, retain)
             for edge, grad in zip(node.edges, answers, strict=True):
                 if edge is None:
                     continue
@@ -114,10 +117,6 @@ def run_backward(
     finally:
         local.grad = before
     return [captured.get(t) for t in targets or ()]
-
-
-class _RunsAlways:
-    """Marks nodes that run even when no gradient arrived."""
 
 
 def _dependencies(roots: Sequence[Edge]) -> dict[Node, int]:

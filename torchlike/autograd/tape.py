@@ -305,13 +305,24 @@ def attach(rule: Rule, args: Sequence[Any], operands: Sequence[Any], values: Seq
     """Results as variables whose node is a new one with ``rule``."""
     node = rule.node_type()
     node.rule = rule
-    node.saved = tuple([operands[i] if i >= 0 else values[~i] for i in rule.saved])
-    node.edges = tuple([edge_of(args[i]) for i in rule.wanted])
+    saved = []
     for i in rule.saved:
-        if i >= 0 and (a := args[i]).__class__ is not float and getattr(a, "_storage", None) is not None:
+        if i < 0:
+            saved.append(values[~i])
+            continue
+        saved.append(operands[i])
+        a = args[i]
+        if isinstance(a, Variable) and a._storage is not None:
             if node.versions is None:
                 node.versions = []
             node.versions.append((a._value, a._storage, a._storage.count))
+    node.saved = saved
+    edges = []
+    for i in rule.wanted:
+        a = args[i]
+        n = a._node
+        edges.append((accumulator(a), 0) if n is LEAF else (n, a._nr))
+    node.edges = edges
     results = []
     cls = _class
     for i, v in enumerate(values):

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from torchlike.compat import metadata
-from torchlike.compat.finder import ALIASED, AliasFinder
+from torchlike.compat.finder import ALIASED, AliasFinder, watch
 from torchlike.compat.gaps import ours
 
 __all__ = ["install", "install_for_folder", "is_installed", "uninstall"]
@@ -37,6 +37,7 @@ def is_installed() -> bool:
 
 def install(importers: str | Sequence[str] | None = None) -> None:
     """See ``torchlike.install``."""
+    watch()
     if importers is None:
         _install_everywhere()
     else:
@@ -46,6 +47,7 @@ def install(importers: str | Sequence[str] | None = None) -> None:
 
 def install_for_folder(folder: str) -> None:
     """``import torch`` gives torchlike in modules whose file is in the folder, whatever they are called."""
+    watch()
     _folders.add(folder.rstrip("/\\"))
     _wrap_import()
 

@@ -1,133 +1,94 @@
-"""``torchlike run``: a script or module as ``__main__`` of a process in which ``import torch`` gives torchlike."""
+"""``torchlike run``: a script or module runs as ``python`` would run it, with torchlike under torch's name.
+
+The program becomes ``__main__`` with Python's own semantics: ``sys.argv``, ``__file__``, ``sys.path[0]``, ``__spec__`` for
+``-m``, folders and zip files with a ``__main__.py``. Its uncaught exception, SystemExit or KeyboardInterrupt leaves through
+the interpreter as usual, so the exit status is the one that ``python`` gives.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import io
 import os
 import sys
-import traceback
-import types
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import CodeType, ModuleType
+from typing import Any, NoReturn
 
-from torchlike.compat.alias import install
+from torchlike.compat import alias, cache, children, tracebacks
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
-
-
-def cache_folder() -> Path:
-    """Where compiled programs are kept between runs: ``TORCHLIKE_CACHE_DIR``, else a folder in the user's cache."""
-    given = os.environ.get("TORCHLIKE_CACHE_DIR")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "torchlike"
+__all__ = ["run_module", "run_script"]
 
 
-def _keep_programs() -> None:
-    """Turn on JAX's persistent compilation cache, unless the user configured one. The process is ours."""
-    import jax
-
-    if jax.config.jax_compilation_cache_dir is None:
-        jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-
-
-def run_script(path: str, args: list[str]) -> int:
-    """Run a file as ``python FILE ARGS`` would; the exit status."""
-    sys.argv = [path, *args]
-    if Path(path).is_dir() or path.endswith((".zip", ".pyz")):
-        import runpy
-
-        return _guarded(lambda: runpy.run_path(path, run_name="__main__"))
-    try:
-        with io.open_code(str(Path(path).resolve())) as f:
-            source = f.read()
-    except OSError as error:
-        print(f"torchlike: can't open file '{path}': [Errno {error.errno}] {error.strerror}", file=sys.stderr)
-        return 2
-    sys.path[0:1] = [str(Path(path).resolve().parent)]
-    main = _fresh_main(path)
-
-    def execute() -> None:
-        exec(compile(source, path, "exec"), main.__dict__)
-
-    return _guarded(execute)
+def _prepare(arguments: Sequence[str], first_path: str) -> None:
+    alias.install()
+    cache.keep_programs()
+    children.inherit_alias()
+    tracebacks.hide_frames()
+    sys.argv[:] = arguments
+    if not sys.flags.safe_path:  # with -P or PYTHONSAFEPATH nothing is put there
+        # sys.path[0] is the folder of the console script, or the current one under ``python -m torchlike``
+        sys.path[0] = first_path
 
 
-def run_module(name: str, args: list[str]) -> int:
-    """Run a module as ``python -m MODULE ARGS`` would; the exit status."""
-    import runpy
-
-    sys.argv = [name, *args]
-    sys.path[0:1] = [os.getcwd()]
-
-    def execute() -> None:
-        runpy.run_module(name, run_name="__main__", alter_sys=True)
-
-    return _guarded(execute)
-
-
-def _fresh_main(path: str) -> types.ModuleType:
-    main = types.ModuleType("__main__")
-    main.__dict__.update(__file__=path, __builtins__=__builtins__, __spec__=None, __loader__=None, __package__=None)
+def _become_main(code: CodeType, **attributes: Any) -> None:
+    """Execute code as ``__main__``: the module stays in ``sys.modules``, for pickles, threads and exit handlers."""
+    main = ModuleType("__main__")
+    vars(main).update(__builtins__=__builtins__, **attributes)
     sys.modules["__main__"] = main
-    return main
+    exec(code, vars(main))
 
 
-def _guarded(execute: Any) -> int:
-    install()
-    _keep_programs()
+def _fail(message: str) -> NoReturn:
+    print(f"torchlike: {message}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def run_script(path: str, arguments: Sequence[str]) -> None:
+    """Run the script at ``path`` (or the ``__main__.py`` in a folder or zip file) with these arguments."""
+    if not os.path.exists(path):
+        _fail(f"can't open file '{path}': there is no such file")
+    if os.path.isdir(path) or not _is_source(path):
+        _prepare([path, *arguments], path)
+        _run_found("__main__", importlib.util.find_spec("__main__") if _forget_main() else None, path)
+        return
+    _prepare([path, *arguments], os.path.dirname(os.path.realpath(path)))
+    file = os.path.abspath(path)  # the script may change the folder
+    with io.open_code(file) as opened:
+        code = compile(opened.read(), file, "exec", dont_inherit=True)
+    _become_main(code, __file__=file, __cached__=None, __spec__=None, __loader__=SourceFileLoader("__main__", file), __package__=None)
+
+
+def run_module(name: str, arguments: Sequence[str]) -> None:
+    """Run a module, or a package's ``__main__``, as ``python -m`` does."""
+    _prepare(["-m", *arguments], os.getcwd())
     try:
-        execute()
-    except SystemExit as stop:
-        return _status(stop)
-    except KeyboardInterrupt:
-        _show(sys.exc_info()[1])
-        return 130
-    except BaseException as error:
-        hook = sys.excepthook
-        if hook is sys.__excepthook__:
-            _show(error)
-        else:
-            hook(type(error), error, error.__traceback__)
-        return 1
-    finally:
-        with contextlib.suppress(Exception):
-            sys.stdout.flush()
-    return 0
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name = f"{name}.__main__"
+            spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:
+        _fail(f"Error while finding module specification for '{name}' ({type(error).__name__}: {error})")
+    _run_found(name, spec, name)
 
 
-def _status(stop: SystemExit) -> int:
-    """The exit status that Python gives for a ``SystemExit``."""
-    if stop.code is None:
-        return 0
-    if isinstance(stop.code, int):
-        return stop.code
-    print(stop.code, file=sys.stderr)
-    return 1
+def _run_found(name: str, spec: ModuleSpec | None, asked: str) -> None:
+    loader: Any = spec.loader if spec is not None else None
+    code = loader.get_code(spec.name) if hasattr(loader, "get_code") and spec is not None else None
+    if code is None or spec is None:
+        _fail(f"can't find '__main__' in '{asked}'" if name == "__main__" else f"No module named {name}")
+    sys.argv[0] = spec.origin or asked if name != "__main__" else asked
+    _become_main(code, __file__=spec.origin, __cached__=spec.cached, __spec__=spec, __loader__=loader, __package__=spec.parent)
 
 
-def _hidden(filename: str) -> bool:
-    jax = importlib.util.find_spec("jax")
-    inside_jax = jax is not None and jax.origin is not None and filename.startswith(str(Path(jax.origin).parent))
-    return filename.startswith((_PACKAGE, "<torchlike", "<frozen runpy", "<frozen importlib")) or inside_jax
+def _is_source(path: str) -> bool:
+    """Whether a file is a script rather than a zip file."""
+    import zipfile
+
+    return not zipfile.is_zipfile(path)
 
 
-def _show(error: BaseException | None) -> None:
-    """Print a traceback with the user's lines; ours and JAX's are left out unless ``TORCHLIKE_TRACEBACK=full``."""
-    assert error is not None
-    report = traceback.TracebackException.from_exception(error)
-    if os.environ.get("TORCHLIKE_TRACEBACK") != "full":
-        part: traceback.TracebackException | None = report
-        while part is not None:
-            kept = [f for f in part.stack if not _hidden(f.filename)]
-            inner = part.__cause__ if part.__cause__ is not None else part.__context__ if not part.__suppress_context__ else None
-            part.stack = traceback.StackSummary.from_list(kept or list(part.stack)[-1:])
-            if inner is not None and all(_hidden(f.filename) for f in inner.stack):
-                part.__cause__, part.__suppress_context__ = None, True  # JAX's error behind ours says nothing more
-                inner = None
-            part = inner
-    print("".join(report.format()), end="", file=sys.stderr)
+def _forget_main() -> bool:
+    """Let ``__main__`` be looked up on ``sys.path`` instead of in ``sys.modules``."""
+    return sys.modules.pop("__main__", None) is not None

@@ -26,6 +26,7 @@ from torchlike.engine.values import Aval, Value, aval_of, is_tracer
 MAX_TRACE = 4000  # operators in a trace; XLA's compile time grows faster than linearly beyond
 MAX_STATES = 200_000  # states in the trie before it is dropped and learned anew
 
+_new = object.__new__
 META = "meta"  # the device of values that have a shape and no numbers: recorded for their shapes, never computed
 _epochs = itertools.count(1)
 _lock = threading.RLock()
@@ -119,11 +120,10 @@ def record(op: Any, static: Any, operands: Sequence[Any], device: str | None = N
                         numbers.append(x)
                 else:
                     key.append(Const(kind.__name__, x))
-        if fresh is not None or (device is not None and device != rec.device) or rec.state.depth >= MAX_TRACE:
-            direct = _prepare(rec, op, static, operands, fresh or (), device)
+        if fresh is not None or device is not None or rec.state.depth >= MAX_TRACE:
+            direct = _enter(rec, key, op, static, operands, fresh or (), device)
             if direct is not None:
                 return direct
-            key = _admit(rec, key, operands)
         state = rec.state
         found = state.children.get(tuple(key))
         if found is None or (found.numbers is not None and numbers is not None and found.numbers != tuple(numbers)):
@@ -138,7 +138,8 @@ def record(op: Any, static: Any, operands: Sequence[Any], device: str | None = N
         results = []
         refs = rec.refs
         for aval in found.outs:
-            v = Value(aval)
+            v = _new(Value)
+            v.aval = aval
             v.epoch = epoch
             v.slot = slot
             v.recorder = rec
@@ -149,50 +150,56 @@ def record(op: Any, static: Any, operands: Sequence[Any], device: str | None = N
         return found.signature, results
 
 
-def _prepare(rec: Recorder, op: Any, static: Any, operands: Sequence[Any], fresh: Sequence[Value], device: str | None) -> Any:
-    """Make operands that are not part of this trace ready to enter it; results instead if a JAX transformation is under way."""
+def _enter(rec: Recorder, key: list[Any], op: Any, static: Any, operands: Sequence[Any], fresh: Sequence[Value], device: str | None) -> Any:
+    """Give slots to the operands that enter the trace here, and complete the key.
+
+    Pending values of other traces are computed first; a trace that is long or on another device ends. When an operand
+    belongs to a JAX transformation under way, the operator is applied directly and its results are returned.
+    """
     for x in fresh:
-        if x.array is None and x.aval.device != META:
-            _materialize(x)
-    if any(is_tracer(x.array) for x in fresh):
-        return _apply_directly(op, static, operands)
+        array = x.array
+        if array is None:
+            if x.aval.device != META:
+                _materialize(x)
+        elif isinstance(array, jax.core.Tracer):
+            return _apply_directly(op, static, operands)
     wanted = fresh[0].aval.device if fresh else device
     if rec.state.depth >= MAX_TRACE or (wanted is not None and wanted != rec.device):
         _flush(rec)
         rec.restart(wanted or rec.device)
-    for x in operands:
-        if type(x) is Value and x.aval.device != rec.device:
-            raise RuntimeError(
-                f"Expected all tensors to be on the same device, but found at least two devices, {rec.device} and "
-                f"{x.aval.device}! (operator {op.name})"
-            )
-    return None
-
-
-def _admit(rec: Recorder, key: list[Any], operands: Sequence[Any]) -> list[Any]:
-    """Give slots to the operands that enter the trace here; the key with the slots of those that are in it."""
-    epoch = rec.epoch
+    here, epoch = rec.device, rec.epoch
     for i, x in enumerate(operands, start=2):
-        if type(x) is Value:
-            if x.epoch == epoch:
-                key[i] = x.slot
-                continue
-            if x.array is None and rec.device != META:  # flushed by _prepare as part of the trace that just ended
-                _materialize(x)
-            if type(x.array) is np.ndarray and x.slot >= 0:
+        if type(x) is not Value:
+            continue
+        if x.epoch == epoch:
+            key[i] = x.slot
+            continue
+        aval = x.aval
+        if aval.device != here:
+            _forget_inputs(rec, rec.state, operands)
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {here} and {aval.device}! "
+                f"(operator {op.name})"
+            )
+        array = x.array
+        if array is None and here != META:  # flushed just now, as part of the trace that ended
+            _materialize(x)
+            array = x.array
+        if type(array) is np.ndarray:
+            if x.slot >= 0:
                 # read a second time: worth a device buffer. The first time it goes straight into the program.
                 with jax.enable_x64(True):
-                    x.array = jax.device_put(x.array, resolve_device(x.aval.device))
-            key[i] = x.aval
-            x.epoch = epoch
-            x.slot = rec.count
-            x.recorder = None
-            rec.refs.append(weakref.ref(x))
-            rec.inputs[rec.count] = x.array
-            if not x.shared and type(x.array) is not np.ndarray:
-                rec.owned.append(rec.count)
-            rec.count += 1
-    return key
+                    array = x.array = jax.device_put(array, resolve_device(aval.device))
+        elif not x.shared:
+            rec.owned.append(rec.count)
+        key[i] = aval
+        x.epoch = epoch
+        x.slot = rec.count
+        x.recorder = None
+        rec.refs.append(weakref.ref(x))
+        rec.inputs[rec.count] = array
+        rec.count += 1
+    return None
 
 
 def _step(rec: Recorder, state: State, key: tuple[Any, ...], found: State | None, numbers: list[Any] | None,

@@ -45,17 +45,20 @@ class Value:
     refuses it then. ``error`` is why a failed trace could not make it.
     """
 
-    __slots__ = ("__weakref__", "array", "aval", "epoch", "error", "recorder", "shared", "slot", "stale")
+    # Defaults on the class: an operator's result sets only its place (recorder.record makes thousands a second).
+    aval: Aval
+    array: Any = None
+    epoch: int = 0
+    slot: int = -1
+    recorder: Any = None
+    shared: bool = False
+    stale: Any = None
+    error: Exception | None = None
 
     def __init__(self, aval: Aval, array: Any = None, *, shared: bool = False) -> None:
         self.aval = aval
         self.array = array
-        self.epoch = 0
-        self.slot = -1
-        self.recorder = None
         self.shared = shared
-        self.stale = None
-        self.error = None
 
     def __repr__(self) -> str:
         state = "pending" if self.array is None else "traced" if is_tracer(self.array) else "ready"

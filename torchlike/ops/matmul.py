@@ -169,10 +169,9 @@ def vecdot(x: Array, y: Array, *, dim: Dim = -1):
 @op(autocast="lower")
 def inner(input: Array, other: Array):
     """Products summed over the last dimensions of both."""
-    if input.dtype != other.dtype:
-        _same_dtypes("addmm_impl_cpu_", input, other)
-    if input.ndim == 0 or other.ndim == 0:
-        return input * other
+    if input.ndim == 0 or other.ndim == 0:  # a product with a number: types promote
+        dtype = promotion.result_dtype((input, other), ())
+        return input.astype(dtype) * other.astype(dtype)
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and {list(other.shape)}"

@@ -45,15 +45,22 @@ def register_plain(cls: type) -> None:
 # -- static arguments -------------------------------------------------------------------------------------------------
 
 
+_seen_ints: set[tuple[int, ...]] = set()  # tuples that were found to hold only ints: layers pass the same ones each time
+
+
 def ints(x: Any) -> Any:
     """An int, or a tuple of ints from any sequence of them (lists, sizes, tensors, NumPy numbers)."""
     kind = type(x)
     if kind is int or x is None:
         return x
+    if kind is tuple and x in _seen_ints:
+        return x
     if kind is tuple or kind is list or kind is Size:
         for n in x:
             if type(n) is not int:
                 return tuple([n if n is None else index(n) for n in x])
+        if kind is tuple and len(_seen_ints) < 4096:
+            _seen_ints.add(x)
         return tuple(x)
     if isinstance(x, (tuple, list)):
         return tuple(map(index, x))

@@ -42,11 +42,14 @@ class Storage:
     def replace(self, value: Value, silent: bool = False) -> None:
         """The root has a new value; ``silent`` where the tape shall not know."""
         if not silent:
-            mark_stale(self.value, self.count)
+            if self.value.stale is None:
+                self.value.stale = (self.count + 1, self.count)
             self.count += 1
         self.value = value
-        self._changed()
-        if self.mirror is not None:
+        self.changes += 1
+        if self.mirror is None:
+            self.version = self.changes
+        else:
             self.mirror.push(value)
 
     def _changed(self) -> None:

@@ -278,10 +278,14 @@ class Tensor(Variable):
 
     def _assign(self, value: Value) -> None:
         """Replace the data (``.grad`` accumulation, optimizers): no graph, one more modification."""
-        if self._storage is None:
+        storage = self._storage
+        if storage is None:
             mark_stale(self._value, self._count)
             self._value = value
             self._count = self._count + 1
+        elif not self._chain and self._counter is None:
+            storage.replace(value)
+            self._value, self._seen = value, storage.version
         else:
             before, local.grad = local.grad, False
             try:
