@@ -18,7 +18,7 @@ import numpy as np
 
 from torchlike.engine import program as programs
 from torchlike.engine.device import default_device, resolve_device
-from torchlike.engine.signature import FLOAT_INPUT, INT_INPUT, Const, Signature, matmul_precision, rebuild_args, signature_of
+from torchlike.engine.signature import FLOAT_INPUT, INT_INPUT, META, Const, Signature, matmul_precision, rebuild_args, signature_of
 from torchlike.engine.stats import counters, user_line
 from torchlike.engine.trie import State
 from torchlike.engine.values import Aval, Value, aval_of, is_tracer
@@ -27,7 +27,6 @@ MAX_TRACE = 4000  # operators in a trace; XLA's compile time grows faster than l
 MAX_STATES = 200_000  # states in the trie before it is dropped and learned anew
 
 _new = object.__new__
-META = "meta"  # the device of values that have a shape and no numbers: recorded for their shapes, never computed
 _epochs = itertools.count(1)
 _lock = threading.RLock()
 _roots: dict[tuple[str, Any, str], State] = {}

@@ -6,6 +6,7 @@ operands a gradient reads.
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from collections.abc import Sequence
 from typing import Any
@@ -133,7 +134,7 @@ def _infer(op: Any, static: Any, descriptors: tuple[Descriptor, ...], device: st
     counters.inferences += 1
     before, _platform = _platform, platform_of(device)
     try:
-        with jax.enable_x64(True), jax.default_matmul_precision(matmul_precision()):
+        with jax.enable_x64(True), _products(device):
             jaxpr = jax.make_jaxpr(lambda *arrays: op.lower(static, rebuild_args(descriptors, arrays)))(
                 *abstract_args(descriptors)
             )
@@ -153,6 +154,14 @@ def platform_of(device: str) -> str:
     if is_cpu(device):
         return "cpu"
     return "gpu" if device.startswith("cuda") else device.partition(":")[0]
+
+
+def _products(device: str) -> Any:
+    """The precision of float32 products. On the CPU there is only one, and naming it keeps XLA from its faster kernels."""
+    return contextlib.nullcontext() if platform_of(device) in ("cpu", META) else jax.default_matmul_precision(matmul_precision())
+
+
+META = "meta"  # the device of values that have a shape and no numbers
 
 
 def matmul_precision() -> str:

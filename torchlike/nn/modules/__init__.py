@@ -38,21 +38,16 @@ from torchlike.nn.modules.batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
     LazyBatchNorm1d,
     LazyBatchNorm2d,
     LazyBatchNorm3d,
-    LazyInstanceNorm1d,
-    LazyInstanceNorm2d,
-    LazyInstanceNorm3d,
     SyncBatchNorm,
 )
 from torchlike.nn.modules.channelshuffle import (
     ChannelShuffle,
 )
 from torchlike.nn.modules.container import (
+    Container,
     ModuleDict,
     ModuleList,
     ParameterDict,
@@ -92,6 +87,14 @@ from torchlike.nn.modules.flatten import (
 from torchlike.nn.modules.fold import (
     Fold,
     Unfold,
+)
+from torchlike.nn.modules.instancenorm import (
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
 )
 from torchlike.nn.modules.linear import (
     Bilinear,
@@ -234,6 +237,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
@@ -421,7 +422,7 @@ class ParameterDict(Module):
             self[k] = v
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({k}): {_described(v)}" for k, v in self.items())
+        return "\n".join(f"  ({k}): {_described(v, True)}" for k, v in self.items())
 
     def __call__(self, input: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
@@ -436,7 +437,7 @@ class ParameterDict(Module):
         return self
 
 
-def _described(p: Any) -> str:
+def _described(p: Any, legacy_name: bool = False) -> str:
     """One entry of a parameter container in ``repr``."""
     if not isinstance(p, Tensor):
         return f"Object of type: {type(p).__name__}"
@@ -445,4 +446,15 @@ def _described(p: Any) -> str:
     kind = "Parameter" if isinstance(p, Parameter) else "Tensor"
     size = "x".join(map(str, p.shape))
     device = "" if not p.is_cuda else f" ({p.device})"
-    return f"{kind} containing: [{p.dtype} of size {size}{device}]"
+    return f"{kind} containing: [{p.type() if legacy_name else p.dtype} of size {size}{device}]"
+
+
+class Container(Module):
+    """Named modules: what torch had before ``Module`` registered its attributes."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        warnings.warn("nn.Container is deprecated. All of it's functionality is now implemented in nn.Module. Subclass that instead.",
+                      FutureWarning, stacklevel=2)  # fmt: skip
+        for key, value in kwargs.items():
+            self.add_module(key, value)

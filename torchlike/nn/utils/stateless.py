@@ -62,9 +62,10 @@ def _swap(module: Any, name: str, value: Any) -> Any:
     before = module.__dict__.get(name, _ABSENT)
     if before is _ABSENT and isinstance(getattr(type(module), name, None), property):
         raise AttributeError(f"`{name}` of {type(module).__name__} is computed: pass its originals instead")
-    if before is _ABSENT and value is not _ABSENT:
-        raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-    module.__dict__[name] = value
+    if value is _ABSENT:
+        del module.__dict__[name]
+    else:
+        module.__dict__[name] = value
     return before
 
 
@@ -77,8 +78,8 @@ def _reparametrize_module(module: Module, parameters_and_buffers: dict[str, Tens
         own = {n for n, _ in module.named_parameters(remove_duplicate=False)} | {n for n, _ in module.named_buffers(remove_duplicate=False)}
         missing, unexpected = sorted(own - values.keys()), sorted(values.keys() - own)
         if missing or unexpected:
-            parts = [f"Unexpected key(s): {', '.join(unexpected)}."] if unexpected else []
-            parts += [f"Missing key(s): {', '.join(missing)}."] if missing else []
+            parts = [f"Unexpected key(s): {', '.join(map(repr, unexpected))}."] if unexpected else []
+            parts += [f"Missing key(s): {', '.join(map(repr, missing))}."] if missing else []
             raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(parts))
     swapped: list[tuple[Any, str, Any, str]] = []
     try:
