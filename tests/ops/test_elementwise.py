@@ -1,8 +1,11 @@
 """Elementwise arithmetic, comparisons, bitwise and complex operators against torch: a row a case."""
 
+import math
+
+import numpy as np
 import pytest
 
-from tests.ops.expressions import assert_same, assert_same_gradients
+from tests.ops.expressions import assert_same, assert_same_gradients, torch, torchlike
 
 FLOATS = "[-2.5, -1., -0.5, -0.0, 0., 0.5, 1., 1.5, 2.5, nan, inf, -inf]"
 
@@ -236,3 +239,26 @@ def test_gradients(expression, leaves):
     # Second derivatives at ties and poles have no convention worth keeping.
     smooth = leaves is not _T and not any(v in (0.0,) or v != v for values in leaves.values() for v in values)
     assert_same_gradients(expression, leaves, second=smooth)
+
+
+# Our own float32 functions on CPU (ops/trigonometry.py): one rounding of the float64 result.
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "asin", "acos", "atan"])
+def test_float32_functions_are_exact(name):
+    random = np.random.default_rng(0)
+    if name in ("asin", "acos"):
+        x = random.uniform(-1, 1, 20000)
+    else:
+        x = np.concatenate([random.standard_normal(20000) * 30, np.arange(-100, 100) * (math.pi / 2), [1e5, 3e8, -1e30]])
+    x = x.astype(np.float32)
+    got = getattr(torchlike, name)(torchlike.from_numpy(x)).numpy()
+    want = getattr(np, {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}.get(name, name))(x.astype(np.float64))
+    assert np.all(np.abs(got - want) <= 0.6 * np.spacing(np.abs(want).astype(np.float32)))
+
+
+@pytest.mark.parametrize("name", ["fmod", "remainder", "atan2", "floor_divide"])
+def test_float32_pairs_of_all_magnitudes(name):
+    special = [0.0, -0.0, 1.0, -1.0, 0.1, -0.1, 5.0, -7.5, 3e38, -1e-30, 1e10, math.inf, -math.inf, math.nan]
+    x, y = (v.astype(np.float32).ravel() for v in np.meshgrid(special, special))
+    got, want = (getattr(m, name)(m.from_numpy(x), m.from_numpy(y)).numpy() for m in (torchlike, torch))
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+    assert np.array_equal(np.signbit(got)[want == want], np.signbit(want)[want == want])

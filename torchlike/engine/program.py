@@ -97,7 +97,7 @@ def build(state: State, live: tuple[int, ...], donatable: tuple[int, ...], devic
     def trace(*args: Any) -> list[Any]:
         env: dict[int, Any] = dict(zip(inputs, args, strict=False))
         rest = list(args[len(inputs):])
-        numbers = {"float": rest.pop(0) if use_floats else None, "int": rest.pop(0) if use_ints else None}
+        numbers: dict[str, Any] = {"float": rest.pop(0) if use_floats else None, "int": rest.pop(0) if use_ints else None}
         for step in kept:
             results = step.apply(*[env[i] if kind == "slot" else numbers[kind][i] for kind, i in step.operands])
             for i, result in enumerate(results):

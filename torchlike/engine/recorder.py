@@ -129,7 +129,8 @@ def record(op: Any, static: Any, operands: Sequence[Any], device: str | None = N
             found = _step(rec, state, tuple(key), found, numbers, operands)
         if numbers is not None and found.generic:
             for x in numbers:
-                (rec.floats if type(x) is float else rec.ints).append(x)
+                place: list[Any] = rec.floats if type(x) is float else rec.ints
+                place.append(x)
         rec.state = found
         counters.recorded += 1
         epoch = rec.epoch
@@ -146,7 +147,7 @@ def record(op: Any, static: Any, operands: Sequence[Any], device: str | None = N
             results.append(v)
             slot += 1
         rec.count = slot
-        return found.signature, results
+        return found.signature, results  # type: ignore[return-value]  # only the root has no signature
 
 
 def _enter(rec: Recorder, key: list[Any], op: Any, static: Any, operands: Sequence[Any], fresh: Sequence[Value], device: str | None) -> Any:

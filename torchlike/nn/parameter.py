@@ -65,18 +65,33 @@ def _shared(data: Tensor) -> dict[str, Any]:
     return {k: v for k, v in alias.__dict__.items()}
 
 
-class Buffer(Tensor):
-    """A tensor that is a buffer of a module: part of its state, not trained. ``persistent``: part of the state_dict."""
+class _BufferMeta(type(Tensor)):  # type: ignore[misc]
+    """Lets tensors that were marked as buffers count as instances."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        if cls is Buffer:
+            return isinstance(instance, Tensor) and instance.__dict__.get("_is_buffer", False)
+        return type.__instancecheck__(cls, instance)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """Marks a tensor as a buffer of a module: part of its state, not trained. ``persistent``: part of the state_dict.
+
+    The result is a plain tensor that shares the data of ``data``.
+    """
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         data = empty(0) if data is None else data
-        t = object.__new__(cls)
-        t.__dict__.update(_shared(data))
-        t.persistent = persistent
-        t._is_buffer = True
-        if data.requires_grad:
-            t._node = LEAF
+        t = data.detach().requires_grad_(data.requires_grad)
+        t.persistent, t._is_buffer = persistent, True
         return t
+
+
+# Operations on tensors without a shape.
+_ALLOWED = frozenset({
+    "to", "cuda", "cpu", "type", "half", "float", "double", "bfloat16", "char", "short", "int", "long", "detach", "is_floating_point",
+    "is_complex", "copy_", "get_device", "requires_grad_",
+})  # fmt: skip
 
 
 class UninitializedTensorMixin:
@@ -99,6 +114,18 @@ class UninitializedTensorMixin:
     def shape(self) -> Any:
         """Not known yet."""
         raise RuntimeError(self._message)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Moves and conversions are possible; everything else is a ``ValueError``."""
+        if getattr(func, "__name__", "") not in _ALLOWED:
+            raise ValueError(
+                f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a `LazyModule` or explicitly "
+                f"manipulating `torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to "
+                "initialize the parameters before calling torch functions"
+            )
+        with overrides.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
 
     def share_memory_(self) -> Any:
         """Not possible yet."""
@@ -126,10 +153,10 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         return memo[id(self)]
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Buffer):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet (lazy modules)."""
 
-    cls_to_become = Buffer
+    cls_to_become = Tensor
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
         t = object.__new__(cls)
@@ -148,6 +175,5 @@ def rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Ordered
     return Parameter(data, requires_grad)
 
 
-for _cls in (Parameter, Buffer):
-    register_plain(_cls)
-    overrides.PRESERVED.add(_cls)
+register_plain(Parameter)
+overrides.PRESERVED.add(Parameter)

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from torchlike.ops import promotion
-from torchlike.ops.declare import ABS, ARITH, FLOAT, Array, Scalar, op, scalar_kind
+from torchlike.ops import promotion, trigonometry
+from torchlike.ops.declare import ABS, ARITH, FLOAT, Array, Scalar, op, platform, scalar_kind
 from torchlike.ops.dtype_errors import (
     BOOL,
     COMPLEX,
@@ -88,7 +88,7 @@ def _floor_quotient(a, b):
         reject("div_floor_cpu", a, BOOL)
         return jnp.floor_divide(a, jnp.where(b == 0, jnp.ones_like(b), b))
     reject("div_floor_cpu", a, COMPLEX)
-    mod = lax.rem(a, b)
+    mod = trigonometry.rem(a, b)
     quotient = (a - mod) / b
     quotient = jnp.where((mod != 0) & ((b < 0) != (mod < 0)), quotient - 1, quotient)
     floor = jnp.floor(quotient)
@@ -156,8 +156,9 @@ def remainder(input: Array | Scalar, other: Array | Scalar):
     """Modulus with the sign of ``other``, Python's ``%``."""
     reject("remainder_cpu", input, BOOL, COMPLEX)
     if is_integral(input):
-        other = jnp.where(other == 0, jnp.ones_like(other), other)
-    return jnp.remainder(input, other)
+        return jnp.remainder(input, jnp.where(other == 0, jnp.ones_like(other), other))
+    rest = trigonometry.rem(input, other)
+    return jnp.where((rest != 0) & ((rest < 0) != (other < 0)), rest + other, rest)
 
 
 @remainder.vjp
@@ -171,7 +172,7 @@ def fmod(input: Array, other: Array | Scalar):
     reject("fmod_cpu", input, BOOL, COMPLEX)
     if is_integral(input):
         other = jnp.where(other == 0, jnp.ones_like(other), other)
-    return lax.rem(*jnp.broadcast_arrays(input, other))
+    return trigonometry.rem(input, other)
 
 
 @fmod.vjp
@@ -352,7 +353,8 @@ def _(grad, result):
 @op(promote=FLOAT, inplace=True, autocast="fp32")
 def rsqrt(input: Array):
     """``1 / sqrt(input)``."""
-    return lax.rsqrt(input)
+    # On CPU not XLA's rsqrt (nor 1 / sqrt, which XLA turns into it): 1.5 ms for 1e6 elements, so 0.3.
+    return jnp.sqrt(1 / input) if platform() == "cpu" and not is_complex(input) else lax.rsqrt(input)
 
 
 @rsqrt.vjp
@@ -730,19 +732,19 @@ def _(grads, results):
 @op(promote=FLOAT, inplace=True)
 def sin(input: Array):
     """Sine."""
-    return jnp.sin(input)
+    return trigonometry.sin(input)
 
 
 @op(promote=FLOAT, inplace=True)
 def cos(input: Array):
     """Cosine."""
-    return jnp.cos(input)
+    return trigonometry.cos(input)
 
 
 @op(promote=FLOAT, inplace=True, autocast="fp32")
 def tan(input: Array):
     """Tangent."""
-    return jnp.tan(input)
+    return trigonometry.tan(input)
 
 
 @tan.vjp
@@ -753,7 +755,7 @@ def _(grad, result):
 @op(promote=FLOAT, inplace=True, aliases=("arcsin",), autocast="fp32")
 def asin(input: Array):
     """The angle in [-pi/2, pi/2] whose sine is ``input``."""
-    return jnp.arcsin(input)
+    return trigonometry.asin(input)
 
 
 @asin.vjp
@@ -764,7 +766,7 @@ def _(grad, input):
 @op(promote=FLOAT, inplace=True, aliases=("arccos",), autocast="fp32")
 def acos(input: Array):
     """The angle in [0, pi] whose cosine is ``input``."""
-    return jnp.arccos(input)
+    return trigonometry.acos(input)
 
 
 @acos.vjp
@@ -775,7 +777,7 @@ def _(grad, input):
 @op(promote=FLOAT, inplace=True, aliases=("arctan",))
 def atan(input: Array):
     """The angle in [-pi/2, pi/2] whose tangent is ``input``."""
-    return jnp.arctan(input)
+    return trigonometry.atan(input)
 
 
 @atan.vjp
@@ -787,7 +789,7 @@ def _(grad, input):
 def atan2(input: Array, other: Array):
     """The angle of the point ``(other, input)``, in [-pi, pi]."""
     reject("atan2_cpu", input, COMPLEX)
-    return jnp.arctan2(input, other)
+    return trigonometry.atan2(input, other)
 
 
 @atan2.vjp

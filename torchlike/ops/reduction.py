@@ -7,8 +7,10 @@ a rule.
 
 from __future__ import annotations
 
+import functools
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -112,7 +114,6 @@ def prod(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: 
 
 @prod.vjp
 def _(grad, input, dim, keepdim, dtype):
-    # The product of all others as (product of those before) * (product of those after): right where elements are zero.
     x, _ = _summed_as(input, dtype)
     dims = canonical_dims(dim, x.ndim)
     if dim is None or not x.ndim:
@@ -121,8 +122,25 @@ def _(grad, input, dim, keepdim, dtype):
     else:
         flat, axis = x, dims[0]
         grad = restored(grad, dims, x.ndim, keepdim)
-    others = _product_before(flat, axis) * jnp.flip(_product_before(jnp.flip(flat, axis), axis), axis)
-    return (_wide(grad) * jnp.conj(others)).reshape(x.shape)
+    return (_wide(grad) * jnp.conj(_product_of_others(flat, axis))).reshape(x.shape)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _product_of_others(x, axis: int):
+    """For each element the product of all others along ``axis``: by division, with care for zeros."""
+    zero = x == 0
+    zeros = jnp.sum(zero, axis=axis, keepdims=True)
+    product = jnp.prod(jnp.where(zero, 1, x), axis=axis, keepdims=True)
+    return jnp.where(zero, jnp.where(zeros == 1, product, 0), jnp.where(zeros == 0, product / jnp.where(zero, 1, x), 0))
+
+
+@_product_of_others.defjvp
+def _(axis, primals, tangents):
+    # Its derivative by the form that has no division: 3 times slower, right where elements are zero.
+    def before_and_after(x):
+        return _product_before(x, axis) * jnp.flip(_product_before(jnp.flip(x, axis), axis), axis)
+
+    return _product_of_others(primals[0], axis), jax.jvp(before_and_after, primals, tangents)[1]
 
 
 def _product_before(x, axis: int):

@@ -82,12 +82,21 @@ def _(primals, tangents):
 
 
 def _trigamma(x):
-    """The derivative of digamma: reflected below 1/2, a zeta function above."""
+    """The derivative of digamma: reflected below 1/2; above, a few terms of the sum and the asymptotic series for the rest."""
     reflect = x < 0.5
-    positive = jnp.where(reflect, 1 - x, x)
-    value = hurwitz_zeta(jnp.full_like(positive, 2), positive)
+    a = jnp.where(reflect, 1 - x, x)
+    total = jnp.zeros_like(a)
+    for _ in range(7):
+        total = total + 1 / (a * a)
+        a = a + 1
+    inverse = 1 / a
+    square = inverse * inverse
+    tail = jnp.zeros_like(a)
+    for k in range(8, 0, -1):
+        tail = (tail + _RATIOS[k - 1] * math.factorial(2 * k)) * square
+    total = total + inverse * (1 + inverse / 2 + tail)
     sine = jnp.sin(math.pi * jnp.where(reflect, x, 0.5))
-    return jnp.where(reflect, jnp.square(math.pi / sine) - value, value)
+    return jnp.where(reflect, jnp.square(math.pi / sine) - total, total)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))

@@ -831,6 +831,8 @@ def _any_global_hook() -> bool:
 
 
 def _type_name(x: Any) -> str:
+    if isinstance(x, Tensor):
+        return x.type()
     cls = type(x)
     return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}".replace("torchlike", "torch")
 
@@ -858,6 +860,7 @@ class _BackwardHook:
         self.module, self.pre, self.post = module, pre, post
         self.grad_output: Any = None
         self.watched = False
+        self.inputs = 0
 
     @staticmethod
     def of(module: Module) -> _BackwardHook | None:
@@ -874,8 +877,8 @@ class _BackwardHook:
         class BackwardHookFunction(Function):
             @staticmethod
             def forward(ctx: Any, *args: Any) -> Any:
-                ctx.set_materialize_grads(False)
-                return tuple(a.detach() for a in args)
+                ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])
+                return args
 
             @staticmethod
             def backward(ctx: Any, *grads: Any) -> Any:
@@ -898,6 +901,7 @@ class _BackwardHook:
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, watched."""
+        self.inputs = len(args)
         if not self.post:
             return args
 
@@ -932,7 +936,7 @@ class _BackwardHook:
             self.grad_output = outer
             if not self.watched:
                 for hook in self.post:
-                    answer = hook(self.module, (), outer)
+                    answer = hook(self.module, (None,) * self.inputs, outer)
                     if answer is not None and not (isinstance(answer, tuple) and all(a is None for a in answer)):
                         raise RuntimeError(
                             "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
