@@ -199,20 +199,20 @@ def load(repo_or_dir: str | os.PathLike[str], model: str, *args: Any, source: st
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
     folder = os.fspath(repo_or_dir)
     if source.lower() == "github":
-        folder = _repository(folder, force_reload, "load", trust_repo, verbose, skip_validation)
+        folder = _repository(folder, force_reload, trust_repo, verbose, skip_validation)
     return _load_local(folder, model, *args, **kwargs)
 
 
 def list(github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: bool | str | None = "check",
          verbose: bool = True) -> Any:  # fmt: skip
     """The names of the entry points of a repository on GitHub; arguments as in ``load``."""
-    module = _hubconf(_repository(github, force_reload, "list", trust_repo, verbose, skip_validation))
+    module = _hubconf(_repository(github, force_reload, trust_repo, verbose, skip_validation))
     return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
 
 
 def help(github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: bool | str | None = "check") -> str | None:
     """The docstring of an entry point; arguments as in ``load``."""
-    module = _hubconf(_repository(github, force_reload, "help", trust_repo, True, skip_validation))
+    module = _hubconf(_repository(github, force_reload, trust_repo, True, skip_validation))
     return _entry(module, model).__doc__
 
 
@@ -253,7 +253,7 @@ def _entry(module: ModuleType, name: str) -> Callable[..., Any]:
     if not isinstance(name, str):
         raise ValueError("Invalid input: model should be a string of function name")
     absent = [package for package in getattr(module, VAR_DEPENDENCY, ()) if importlib.util.find_spec(package) is None]
-    if alias.is_installed() is False:
+    if not alias.is_installed():
         absent = [package for package in absent if package not in ("torch", "torchvision")]
     if absent:
         raise RuntimeError(f"Missing dependencies: {', '.join(absent)}")
@@ -288,13 +288,13 @@ def _default_ref(owner: str, name: str) -> str:
         raise
 
 
-def _repository(github: str, force_reload: bool, calling: str, trust: bool | str | None, verbose: bool, skip_validation: bool) -> str:
+def _repository(github: str, force_reload: bool, trust: bool | str | None, verbose: bool, skip_validation: bool) -> str:
     """The folder with the repository's files, downloaded if need be."""
     owner, name, ref = _parse(github)
     ref = ref if ref is not None else _default_ref(owner, name)
     os.makedirs(get_dir(), exist_ok=True)
     folder = os.path.join(get_dir(), "_".join((owner, name, ref.replace("/", "_"))))
-    _ask_for_trust(f"{owner}_{name}", owner, name, trust, calling)
+    _ask_for_trust(f"{owner}_{name}", owner, name, trust)
     if os.path.exists(folder) and not force_reload:
         if verbose:
             print(f"Using cache found in {folder}", file=sys.stderr)
@@ -329,7 +329,7 @@ def _check_ref(owner: str, name: str, ref: str) -> None:
     raise ValueError(f"Cannot find {ref} in https://github.com/{owner}/{name}. A commit of a fork is not among its branches and tags")
 
 
-def _ask_for_trust(entry: str, owner: str, name: str, trust: bool | str | None, calling: str) -> None:
+def _ask_for_trust(entry: str, owner: str, name: str, trust: bool | str | None) -> None:
     """Run code from a repository only when the user trusts it; remember the answer."""
     if trust not in (True, False, None, "check"):
         raise ValueError(f'trust_repo must be True, False or "check", not {trust!r}')

@@ -4,7 +4,7 @@ import importlib
 
 FILES = (
     "tests.autograd.test_backward", "tests.tensor.test_aliasing", "tests.tensor.test_tensor", "tests.tensor.test_printing",
-    "tests.optim.test_optimizers", "tests.data.test_collate", "tests.data.test_datasets", "tests.data.test_loader", "tests.data.test_orders",
+    "tests.random.test_streams", "tests.optim.test_optimizers", "tests.data.test_collate", "tests.data.test_datasets", "tests.data.test_loader", "tests.data.test_orders",
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -50,6 +50,8 @@ _INSTEAD = {
     "torch.testing._internal": "torch.testing",
     "torch.utils.cpp_extension": "a Triton or Pallas kernel, or a JAX FFI call, through torchlike.interop",
 }
+# Parts of torch that have public operators under their plain names.
+_INTERNAL = ("torch._C", "torch.ops")
 # Rooms where a name that is missing elsewhere may well exist.
 _ELSEWHERE = ("torch", "torch.nn.functional", "torch.nn", "torch.linalg", "torch.special", "torch.optim", "torch.utils.data")
 
@@ -67,22 +69,27 @@ def theirs(own_name: str) -> str:
     return "torch" + own_name.removeprefix("torchlike")
 
 
+def _nearest(full_name: str) -> str | None:
+    """What to use instead: a like name in the same module, what does the job of that part of torch, the name elsewhere."""
+    module, _, name = full_name.rpartition(".")
+    loaded = sys.modules.get(ours(module)) if module.partition(".")[0] in ("torch", "torchvision") else None
+    if loaded is not None and not isinstance(loaded, GapModule):
+        like = names.nearest(name, [n for n in dir(loaded) if not isinstance(vars(loaded).get(n), ModuleType)])
+        if like:
+            return " or ".join(f"{module}.{n}" for n in like)
+    prefix = max((p for p in _INSTEAD if f"{full_name}.".startswith(f"{p}.")), key=len, default=None)
+    if prefix is not None and prefix not in _INTERNAL:
+        return _INSTEAD[prefix]
+    for room in _ELSEWHERE:
+        if room != module and name in dir(sys.modules.get(ours(room), None)):
+            return f"{room}.{name}"
+    return _INSTEAD[prefix] if prefix is not None else None
+
+
 def explain(full_name: str) -> str:
     """The sentence about a name that is missing."""
-    module, _, name = full_name.rpartition(".")
-    near: list[str] = []
-    for room in dict.fromkeys([*_ELSEWHERE, module]):
-        loaded = sys.modules.get(ours(room)) if room.partition(".")[0] in ("torch", "torchvision") else None
-        if loaded is None or isinstance(loaded, GapModule):
-            continue
-        # vars first: a lazily loaded name must not be imported for an error message, but it is in __dir__
-        existing = [n for n in dir(loaded) if not n.startswith("_")]
-        found = [name] if name in existing and room != module else names.nearest(name, existing, 1) if room == module else []
-        near.extend(f"{room}.{n}" for n in found)
-    prefix = max((p for p in _INSTEAD if f"{full_name}.".startswith(f"{p}.")), key=len, default=None)
-    advice = " or ".join(near) if near else _INSTEAD[prefix] if prefix else None
-    nearest = f" Nearest to it: {advice}." if advice else ""
-    return f"torchlike does not have {full_name} yet.{nearest} Known gaps: {KNOWN_GAPS}"
+    near = _nearest(full_name)
+    return f"torchlike does not have {full_name} yet.{f' Nearest to it: {near}.' if near else ''} Known gaps: {KNOWN_GAPS}"
 
 
 def refuse(full_name: str) -> NoReturn:

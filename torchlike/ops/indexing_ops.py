@@ -344,7 +344,7 @@ def _reduction_grads(grad, result, x, dim: int, index, src, how: str, include_se
 def _line(name: str, index):
     """An index of one dimension."""
     if index.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
     if index.dtype not in (np.int64, np.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
     return _lifted(index)
@@ -383,8 +383,9 @@ def _source_shape(name: str, x, dim: int, index, source) -> None:
         raise RuntimeError(f"{name}(): Source/destination tensor must have same slice shapes, got {list(x.shape)} and {list(source.shape)}")
     s = _lifted(source)
     if s.shape[dim if s.ndim > dim else 0] != index.size:
-        raise IndexError(
-            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim) ({s.shape[dim if s.ndim > dim else 0]})"
+        raise RuntimeError(
+            f"{name}_(): Number of indices ({index.size}) should be equal to source.size(dim): "
+            f"({s.shape[dim if s.ndim > dim else 0]}), for dim: {dim}"
         )
     want = x.shape[:dim] + x.shape[dim + 1:]
     have = s.shape[:dim] + s.shape[dim + 1:]
@@ -535,7 +536,10 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False):
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype} and source.dtype = {source.dtype}"
         )
     if index.size != source.size:
-        raise RuntimeError(f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {source.size}, index.numel() = {index.size}")
+        raise RuntimeError(
+            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {source.size}, "
+            f"index.numel() = {index.size}"
+        )
     if input.size == 0 and index.size:
         raise IndexError("put_(): tried to put elements into an empty tensor")
     at = input.reshape(-1).at[index.reshape(-1)]
@@ -576,13 +580,13 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None):
 
 def _check_mask(name: str, mask) -> None:
     if mask.dtype != bool:
-        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype.name}")
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {type_name(mask.dtype).lower()}")
 
 
 @op(inplace=True)
 def masked_fill(input: Array, mask: Array, value: Array | Scalar):
     """``input`` with ``value`` (a number or a 0-d tensor) where ``mask`` is true; both broadcast."""
-    _check_mask("masked_fill", mask)
+    _check_mask("masked_fill_", mask)
     if hasattr(value, "ndim") and value.ndim:
         raise RuntimeError(
             f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."

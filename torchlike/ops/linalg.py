@@ -104,7 +104,7 @@ def _vector_norm(x, ord: float, dim, keepdim: bool, name: str = "linalg.vector_n
     axes = canonical_dims(dim, x.ndim)
     if math.prod(x.shape[a] for a in axes) == 0:
         if ord < 0 or ord == math.inf:
-            if all(x.shape[a] for a in axes) or dim is None or not isinstance(dim, int) and len(dim) == 0:
+            if dim is None or (not isinstance(dim, int) and len(dim) == 0):
                 raise RuntimeError(
                     f"{name} cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
                 )
@@ -1088,8 +1088,10 @@ def _eig(a):
 
 
 def _eig_grad(grad_values, grad_vectors, values, vectors):
-    """Boeddeker et al., "On the computation of complex-valued gradients with application to statistically optimum
-    beamforming" (2017), with the change of length of the normalised vectors taken out."""
+    """The gradient of eigenvalues and of eigenvectors whose length stays one.
+
+    Boeddeker et al., "On the computation of complex-valued gradients with application to statistically optimum beamforming" (2017).
+    """
     vh = _t(vectors)
     inner = jnp.matmul(vh, grad_vectors)
     inner = inner - jnp.matmul(vh, vectors * jnp.diagonal(inner, axis1=-2, axis2=-1).real[..., None, :])
@@ -1128,8 +1130,7 @@ def eigvals(input: Array):
 def _(grad, input):
     if input.size == 0:
         return jnp.zeros_like(input)
-    values, vectors = _eig(input)
-    vh = _t(vectors)
+    vh = _t(_eig(input)[1])
     return jnp.linalg.solve(vh, grad[..., None] * vh)
 
 

@@ -5,6 +5,7 @@ float16 and bfloat16 products are summed in float32 and rounded once: XLA widens
 
 from __future__ import annotations
 
+import itertools
 import string
 from collections.abc import Sequence
 
@@ -334,7 +335,7 @@ def multi_dot(tensors: Sequence[Array]):
         if t.ndim not in ((1, 2) if ends else (2,)):
             wanted = "1D or 2D" if ends else "2D"
             raise RuntimeError(f"multi_dot(): tensor {i} must be {wanted} but got {t.ndim}D")
-    for i, (a, b) in enumerate(zip(tensors, tensors[1:], strict=False)):
+    for i, (a, b) in enumerate(itertools.pairwise(tensors)):
         if a.shape[-1] != b.shape[0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be multiplied"
@@ -426,7 +427,7 @@ def contract_dims(input: Array, other: Array, dims_self: Ints, dims_other: Ints)
         raise RuntimeError("tensordot expects both tensors to have the same dtype: " + f"{input.dtype} and {other.dtype}")
     a = tuple(canonical_dim(d, input.ndim, scalar_ok=False) for d in dims_self)
     b = tuple(canonical_dim(d, other.ndim, scalar_ok=False) for d in dims_other)
-    for i, j in zip(a, b, strict=True):
+    for k, (i, j) in enumerate(zip(a, b, strict=True)):
         n, m = input.shape[i], other.shape[j]
         if n == m:
             continue
@@ -437,7 +438,8 @@ def contract_dims(input: Array, other: Array, dims_self: Ints, dims_other: Ints)
             input = input.sum(i, keepdims=True, dtype=input.dtype)
         else:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in dim {j}"
+                f"contracted dimensions need to match, but first has size {n} in dim {dims_self[k]} and second has size {m} in dim "
+                f"{dims_other[k]}"
             )
     return lax.dot_general(input, other, ((a, b), ((), ())))
 

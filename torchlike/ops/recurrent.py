@@ -3,8 +3,8 @@
 ``input`` is ``(T, N, F)``. ``mask (T, N)`` says which steps exist (None: all); at the others the state stays as it is. So one
 program serves every set of lengths with the same longest one, and no program grows with ``T``.
 
-The gradients keep only the operands and the output: the gates of all steps come again from one matrix product of the output
-shifted by a step, so that the loop backward holds a single product a step. Gate order and formulas as in torch's documentation:
+Of a step only the product with the hidden state is in the loop, forward and backward; all other products are done for all steps at
+once. The gates are a last result of a layer, which only its gradient reads. Gate order and formulas as in torch's documentation:
 LSTM ``i, f, g, o``; GRU ``r, z, n`` with the reset gate after the product.
 """
 
@@ -54,12 +54,27 @@ def _weight_gradients(d_ih: Any, d_hh: Any, x: Any, h: Any, b_ih: Any, b_hh: Any
     )
 
 
+@jax.custom_jvp
+def _known(gates: Any, again: Any) -> Any:
+    """``gates``, with the derivative of ``again``: the same numbers, computed from the operands.
+
+    For the gradient of the gradient; in the gradient itself ``again`` is not used and costs nothing.
+    """
+    return gates
+
+
+@_known.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    return primals[0], tangents[1]
+
+
 # -- LSTM -------------------------------------------------------------------------------------------------------------
 
 
-def _lstm_gates(pre: Any) -> tuple[Any, Any, Any, Any]:
+def _lstm_gates(pre: Any) -> Any:
+    """``i, f, g, o`` one after the other in the last dimension."""
     i, f, g, o = jnp.split(pre, 4, axis=-1)
-    return jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)
+    return jnp.concatenate([jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)], axis=-1)
 
 
 @op(promote=FLOAT, promote_args=_WEIGHTS, strides="contiguous", function=False, method=False, out=False, autocast="lower")
@@ -75,35 +90,37 @@ def lstm_layer(
     mask: Array | None = None,
     reverse: bool = False,
 ):
-    """One direction of one LSTM layer: outputs ``(T, N, H)``, last hidden and cell state. ``w_hr`` projects the hidden state."""
+    """One direction of one LSTM layer: outputs ``(T, N, H)``, last hidden and cell state; gates. ``w_hr`` projects the hidden state."""
+    turned = w_hh.T  # once, not in every step
 
     def step(state, at):
         (h, c), (x, m) = state, at
-        i, f, g, o = _lstm_gates(x + _project(h, w_hh))
+        gates = _lstm_gates(x + h @ turned)
+        i, f, g, o = jnp.split(gates, 4, axis=-1)
         new_c = f * c + i * g
         new_h = o * jnp.tanh(new_c)
         if w_hr is not None:
             new_h = _project(new_h, w_hr)
         new_h, new_c = _where(m, new_h, h), _where(m, new_c, c)
-        return (new_h, new_c), new_h
+        return (new_h, new_c), (new_h, gates)
 
     x = _plus(_project(input, w_ih), b_ih, b_hh)
-    (h, c), output = lax.scan(step, (h0, c0), (x, mask), reverse=reverse)
-    return output, h, c
+    (h, c), (output, gates) = lax.scan(step, (h0, c0), (x, mask), reverse=reverse)
+    return output, h, c, gates
 
 
 @lstm_layer.vjp
 def _(grads, results, input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, mask, reverse):
     h = _before(results[0], h0, reverse)
-    i, f, g, o = _lstm_gates(_plus(_project(input, w_ih) + _project(h, w_hh), b_ih, b_hh))
-    added = i * g
+    gates = _known(results[3], _lstm_gates(_plus(_project(input, w_ih) + _project(h, w_hh), b_ih, b_hh)))
+    i, f, g, o = jnp.split(gates, 4, axis=-1)
 
     def cells(c, at):
         forget, add, m = at
         new = _where(m, forget * c + add, c)
         return new, new
 
-    _, after = lax.scan(cells, c0, (f, added, mask), reverse=reverse)
+    _, after = lax.scan(cells, c0, (f, i * g, mask), reverse=reverse)
     c = _before(after, c0, reverse)
     tanh_c = jnp.tanh(after)
     # The factors that do not depend on the gradients, for all steps at once.
@@ -122,9 +139,8 @@ def _(grads, results, input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, mask, reverse
         state = (_where(m, d_pre @ w_hh, dh_all), _where(m, dc_all * forget, dc))
         return state, (d_pre, dh_all if w_hr is not None else None)
 
-    d_output, d_h, d_c = grads
     (dh0, dc0), (d_pre, d_hidden) = lax.scan(
-        step, (d_h, d_c), (d_output, from_c, from_h, to_c, f, mask), reverse=not reverse
+        step, (grads[1], grads[2]), (grads[0], from_c, from_h, to_c, f, mask), reverse=not reverse
     )
     d_hr = None
     if w_hr is not None:
@@ -136,12 +152,12 @@ def _(grads, results, input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, mask, reverse
 # -- GRU --------------------------------------------------------------------------------------------------------------
 
 
-def _gru_gates(x: Any, h: Any) -> tuple[Any, Any, Any, Any]:
+def _gru_gates(x: Any, h: Any) -> Any:
     """``r, z, n`` and the hidden part of ``n``, from the products with the input and with the hidden state."""
     xr, xz, xn = jnp.split(x, 3, axis=-1)
     hr, hz, hn = jnp.split(h, 3, axis=-1)
     r, z = jax.nn.sigmoid(xr + hr), jax.nn.sigmoid(xz + hz)
-    return r, z, jnp.tanh(xn + r * hn), hn
+    return jnp.concatenate([r, z, jnp.tanh(xn + r * hn), hn], axis=-1)
 
 
 @op(promote=FLOAT, promote_args=_WEIGHTS, strides="contiguous", function=False, method=False, out=False, autocast="lower")
@@ -155,22 +171,25 @@ def gru_layer(
     mask: Array | None = None,
     reverse: bool = False,
 ):
-    """One direction of one GRU layer: outputs ``(T, N, H)`` and the last hidden state."""
+    """One direction of one GRU layer: outputs ``(T, N, H)`` and the last hidden state; gates."""
+    turned = w_hh.T
 
     def step(h, at):
         x, m = at
-        _, z, n, _ = _gru_gates(x, _plus(_project(h, w_hh), b_hh))
+        gates = _gru_gates(x, _plus(h @ turned, b_hh))
+        _, z, n, _ = jnp.split(gates, 4, axis=-1)
         new = _where(m, (1 - z) * n + z * h, h)
-        return new, new
+        return new, (new, gates)
 
-    h, output = lax.scan(step, h0, (_plus(_project(input, w_ih), b_ih), mask), reverse=reverse)
-    return output, h
+    h, (output, gates) = lax.scan(step, h0, (_plus(_project(input, w_ih), b_ih), mask), reverse=reverse)
+    return output, h, gates
 
 
 @gru_layer.vjp
 def _(grads, results, input, h0, w_ih, w_hh, b_ih, b_hh, mask, reverse):
     h = _before(results[0], h0, reverse)
-    r, z, n, hn = _gru_gates(_plus(_project(input, w_ih), b_ih), _plus(_project(h, w_hh), b_hh))
+    gates = _known(results[2], _gru_gates(_plus(_project(input, w_ih), b_ih), _plus(_project(h, w_hh), b_hh)))
+    r, z, n, hn = jnp.split(gates, 4, axis=-1)
     to_n = (1 - z) * (1 - n * n)
     to_r = to_n * hn * r * (1 - r)
     to_z = (h - n) * z * (1 - z)
@@ -209,9 +228,11 @@ def rnn_layer(
 ):
     """One direction of one Elman layer (tanh or ReLU): outputs ``(T, N, H)`` and the last hidden state."""
 
+    turned = w_hh.T
+
     def step(h, at):
         x, m = at
-        new = _where(m, _nonlinear(relu)(x + _project(h, w_hh)), h)
+        new = _where(m, _nonlinear(relu)(x + h @ turned), h)
         return new, new
 
     h, output = lax.scan(step, h0, (_plus(_project(input, w_ih), b_ih, b_hh), mask), reverse=reverse)
@@ -259,7 +280,7 @@ def lstm_cell(
     """One step of an LSTM: the next hidden and cell state."""
     h, c = hx
     _check_cell(input, h, w_ih, w_hh)
-    i, f, g, o = _lstm_gates(_plus(_project(input, w_ih) + _project(h, w_hh), b_ih, b_hh))
+    i, f, g, o = jnp.split(_lstm_gates(_plus(_project(input, w_ih) + _project(h, w_hh), b_ih, b_hh)), 4, axis=-1)
     c = f * c + i * g
     return o * jnp.tanh(c), c
 
@@ -268,7 +289,7 @@ def lstm_cell(
 def gru_cell(input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array | None = None, b_hh: Array | None = None):
     """One step of a GRU: the next hidden state."""
     _check_cell(input, hx, w_ih, w_hh)
-    _, z, n, _ = _gru_gates(_plus(_project(input, w_ih), b_ih), _plus(_project(hx, w_hh), b_hh))
+    _, z, n, _ = jnp.split(_gru_gates(_plus(_project(input, w_ih), b_ih), _plus(_project(hx, w_hh), b_hh)), 4, axis=-1)
     return (1 - z) * n + z * hx
 
 

@@ -45,7 +45,7 @@ def _(grad, result):
     return grad * (0.5 * math.sqrt(math.pi)) * jnp.exp(result * result)
 
 
-@op(namespace=S, promote=FLOAT)
+@op(namespace=S, promote=FLOAT, node="SpecialErfcxBackward0")
 def erfcx(input: Array):
     """``exp(input ** 2) * erfc(input)``."""
     reject("erfcx_cpu", input, COMPLEX)
@@ -64,7 +64,7 @@ def ndtr(input: Array):
     return 0.5 * lax.erfc(-input * math.sqrt(0.5))
 
 
-@op(namespace=S, promote=FLOAT)
+@op(namespace=S, promote=FLOAT, node="SpecialLogNdtrBackward0")
 def log_ndtr(input: Array):
     """The logarithm of ``ndtr``, accurate for negative numbers."""
     reject("log_ndtr_cpu", input, COMPLEX)
@@ -78,7 +78,7 @@ def _(grad, input):
     return grad * math.sqrt(2 / math.pi) / jsp.erfcx(-input * math.sqrt(0.5))
 
 
-@op(namespace=S, promote=FLOAT)
+@op(namespace=S, promote=FLOAT, node="SpecialNdtriBackward0")
 def ndtri(input: Array):
     """The inverse of ``ndtr``: -inf at 0, inf at 1, NaN outside."""
     reject("ndtri_cpu", input, COMPLEX)
@@ -186,7 +186,7 @@ def _(grad, input, other):
     return -grad * lax.igamma_grad_a(input, other), -grad * _gamma_density(input, other)
 
 
-@op(namespace=S, promote=FLOAT)
+@op(namespace=S, promote=FLOAT, node="SpecialZetaBackward0")
 def zeta(input: Array | Scalar, other: Array | Scalar):
     """The Hurwitz zeta function: the sum of ``(k + other) ** -input`` over k from 0."""
     reject("zeta_cpu", input, COMPLEX)
@@ -196,7 +196,7 @@ def zeta(input: Array | Scalar, other: Array | Scalar):
 # -- entropies and logarithms -----------------------------------------------------------------------------------------
 
 
-@op(namespace=S, promote=FLOAT)
+@op(namespace=S, promote=FLOAT, node="SpecialEntrBackward0")
 def entr(input: Array):
     """``-input * log(input)``: 0 at 0, -inf for negative numbers."""
     reject("entr_cpu", input, COMPLEX)
@@ -210,7 +210,7 @@ def _(grad, input):
     return grad * (-jnp.log(input) - 1)
 
 
-@op(namespace=S, promote=FLOAT)
+@op(namespace=S, promote=FLOAT, node="SpecialXlog1PyBackward0")
 def xlog1py(input: Array | Scalar, other: Array | Scalar):
     """``input * log1p(other)``, 0 where ``input`` is 0 (unless ``other`` is NaN)."""
     reject("xlog1py_cpu", input, COMPLEX)
@@ -240,7 +240,7 @@ def _(grad, input):
     return grad * jsp.i1(input)
 
 
-@op(namespace=S, promote=FLOAT)
+@op(namespace=S, promote=FLOAT, node="SpecialI0EBackward0")
 def i0e(input: Array):
     """``exp(-|input|) * i0(input)``."""
     reject("i0e_cpu", input, COMPLEX)
@@ -252,7 +252,7 @@ def _(grad, input, result):
     return grad * (jsp.i1e(input) - jnp.sign(input) * result)
 
 
-@op(namespace=S, promote=FLOAT)
+@op(namespace=S, promote=FLOAT, node="SpecialI1Backward0")
 def i1(input: Array):
     """The modified Bessel function of the first kind, of order 1."""
     reject("i1_cpu", input, COMPLEX)
@@ -266,7 +266,7 @@ def _(grad, input, result):
     return grad * jnp.where(tiny, 0.5, jsp.i0(input) - result / jnp.where(tiny, 1, input))
 
 
-@op(namespace=S, promote=FLOAT)
+@op(namespace=S, promote=FLOAT, node="SpecialI1EBackward0")
 def i1e(input: Array):
     """``exp(-|input|) * i1(input)``."""
     reject("i1e_cpu", input, COMPLEX)

@@ -223,7 +223,10 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
 
 
 def _flat(host: Any, shape: tuple[int, ...]) -> Any:
-    return np.broadcast_to(host, shape).reshape(-1).astype(np.float64) if isinstance(host, np.ndarray) else host
+    if not isinstance(host, np.ndarray):
+        return host
+    flat = np.broadcast_to(host, shape).reshape(-1)
+    return flat if flat.dtype == np.float64 else flat.astype(np.float32)
 
 
 def _check_probability(host: Any) -> None:
@@ -325,7 +328,8 @@ def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Any = 
         return _fill(input, drawn * std + mean)
     if promotion.kind(aval.dtype) < 2:
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{input.dtype.name.capitalize()}'")
-    return _fill(input, s.normal(aval.size, float(mean), float(std), aval.dtype))
+    draw = s.normal if input._dense or input.is_contiguous() else s.normal_serial
+    return _fill(input, draw(aval.size, float(mean), float(std), aval.dtype))
 
 
 @facade(function=False)

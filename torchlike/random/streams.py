@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+from torchlike.random.box_muller import normals32, normals64
 
 
 class Stream:
@@ -24,10 +24,14 @@ class Stream:
         self._engine = np.random.MT19937()
         self._engine._legacy_seeding(seed & 0xFFFFFFFF)
         self._cached: float | None = None
+        self._drawn = False
 
     def words(self, n: int) -> np.ndarray:
         """``n`` words of 32 bits, as uint64."""
-        return self._engine.random_raw(n) if n else np.zeros(0, np.uint64)
+        if not n:
+            return np.zeros(0, np.uint64)
+        self._drawn = True
+        return self._engine.random_raw(n)
 
     def words64(self, n: int) -> np.ndarray:
         """``n`` words of 64 bits: the first word is the high half."""
@@ -39,15 +43,14 @@ class Stream:
         dtype = np.dtype(dtype)
         if dtype == np.float64:
             return (self.words64(n) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
-        bits = {np.dtype(np.float16): 11, _BFLOAT16: 8}.get(dtype, 24)
-        x = (self.words(n) & np.uint64((1 << bits) - 1)).astype(np.float32) * np.float32(2.0**-bits)
+        x = (self.words(n) & np.uint64((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
         return x if dtype == np.float32 else x.astype(dtype)
 
     def uniform(self, n: int, low: float, high: float, dtype: Any) -> np.ndarray:
         """``n`` numbers in [low, high)."""
         dtype = np.dtype(dtype)
         wide = np.float64 if dtype == np.float64 else np.float32
-        x = self.unit(n, dtype).astype(wide, copy=False)
+        x = self.unit(n, wide)
         low_, high_ = wide(low), wide(high)
         if low == 0 and high == 1:
             return x.astype(dtype, copy=False)
@@ -60,10 +63,11 @@ class Stream:
         """``n`` normal numbers: Box-Muller in blocks of 16, or one by one when fewer than 16."""
         dtype = np.dtype(dtype)
         if n < 16:
-            return (np.array([self.normal_double() for _ in range(n)]) * std + mean).astype(dtype)
+            return self.normal_serial(n, mean, std, dtype)
         wide = np.float64 if dtype == np.float64 else np.float32
-        x = self.unit(n, wide)
         whole = n // 16 * 16
+        # Half precision draws for whole blocks only; the others draw for the tail as well, and then once more.
+        x = self.unit(n if dtype.itemsize > 2 else whole, wide)
         out = np.empty(n, wide)
         out[:whole] = self._blocks(x[:whole], mean, std)
         if n % 16:
@@ -72,18 +76,17 @@ class Stream:
 
     @staticmethod
     def _blocks(x: np.ndarray, mean: float, std: float) -> np.ndarray:
-        x = x.reshape(-1, 2, 8)
-        one = x.dtype.type(1)
-        radius = np.sqrt(x.dtype.type(-2) * np.log((one - x[:, 0]).astype(np.float64)).astype(x.dtype))
-        theta = x.dtype.type(2 * np.pi) * x[:, 1]
-        out = np.empty_like(x)
-        out[:, 0] = radius * np.cos(theta)
-        out[:, 1] = radius * np.sin(theta)
-        if std != 1:
-            out *= x.dtype.type(std)
-        if mean != 0:
-            out += x.dtype.type(mean)
-        return out.reshape(-1)
+        if x.dtype == np.float64:
+            return normals64(x) * std + mean
+        out = normals32(x)
+        if std == 1 and mean == 0:
+            return out
+        # one fused multiply-add, as torch's kernel ends
+        return (out.astype(np.float64) * np.float64(np.float32(std)) + np.float64(np.float32(mean))).astype(np.float32)
+
+    def normal_serial(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
+        """``n`` normal numbers drawn one by one: what torch does for few or for tensors that are not contiguous."""
+        return (np.array([self.normal_double() for _ in range(n)]) * std + mean).astype(dtype)
 
     def normal_double(self) -> float:
         """One normal number in double precision; the second of each pair is kept for the next call."""
@@ -97,9 +100,9 @@ class Stream:
         return float(radius * np.cos(theta))
 
     def randint(self, n: int, low: int, high: int) -> np.ndarray:
-        """``n`` integers in [low, high)."""
+        """``n`` integers in [low, high): one word each, or two when the range has 28 bits or more."""
         span = high - low
-        if span >= 1 << 32:
+        if span >= 1 << 28:
             return (self.words64(n) % np.uint64(span)).astype(np.int64) + low
         return (self.words(n) % np.uint64(span)).astype(np.int64) + low
 
@@ -115,8 +118,9 @@ class Stream:
         return np.array(p)
 
     def bernoulli(self, n: int, p: Any) -> np.ndarray:
-        """``n`` bools, true with probability ``p``."""
-        return self.unit(n, np.float64) < p
+        """``n`` bools, true with probability ``p``: a float64 comparison for a number, one in the array's dtype for an array."""
+        single = isinstance(p, np.ndarray) and p.dtype != np.float64
+        return self.unit(n, np.float32 if single else np.float64) < p
 
     def random(self, n: int, dtype: Any) -> np.ndarray:
         """``n`` integers over the range in which ``dtype`` is exact."""
@@ -135,3 +139,105 @@ class Stream:
     def exponential(self, n: int, rate: float, dtype: Any) -> np.ndarray:
         """``n`` exponential numbers."""
         return (-1.0 / rate * np.log1p(-self.unit(n, np.float64))).astype(dtype)
+
+    def geometric(self, n: int, p: float, dtype: Any) -> np.ndarray:
+        """``n`` numbers of trials up to the first success."""
+        with np.errstate(divide="ignore"):
+            return np.ceil(np.log(self.unit(n, np.float64)) / np.log(1 - p)).astype(dtype)
+
+    def cauchy(self, n: int, median: float, sigma: float, dtype: Any) -> np.ndarray:
+        """``n`` Cauchy numbers."""
+        return (median + sigma * np.tan(np.pi * (self.unit(n, np.float64) - 0.5))).astype(dtype)
+
+    def log_normal(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
+        """``n`` exponentials of normal numbers, drawn one by one."""
+        return np.exp(np.array([self.normal_double() for _ in range(n)]) * std + mean).astype(dtype)
+
+    def multinomial(self, rows: np.ndarray, samples: int, replacement: bool) -> np.ndarray:
+        """For each row of weights, ``samples`` indices.
+
+        Without replacement the largest of ``weight / exponential`` are taken (the exponential race); with it, the running sum
+        of the weights is searched for uniform numbers.
+        """
+        if not replacement or samples == 1:
+            race = rows / self.exponential(rows.size, 1.0, rows.dtype).reshape(rows.shape)
+            return np.argsort(-race, axis=1, kind="stable")[:, :samples]
+        out = np.empty((len(rows), samples), np.int64)
+        for i, row in enumerate(rows):
+            total = np.cumsum(row, dtype=row.dtype)
+            total = total / total[-1]
+            total[-1] = 1
+            out[i] = np.searchsorted(total, self.unit(samples, np.float64))
+        return out
+
+    def poisson(self, rates: np.ndarray) -> np.ndarray:
+        """A Poisson number for each rate: products of uniform numbers below 10 (Knuth), else transformed rejection.
+
+        W. Hoermann, "The transformed rejection method for generating Poisson random variables", 1993: algorithm PTRS.
+        """
+        return np.array([self._poisson(float(r)) for r in rates])
+
+    def _poisson(self, rate: float) -> float:
+        if rate < 0:
+            raise RuntimeError(f"invalid Poisson rate, expected rate >= 0, but got {rate}")
+        if rate == 0:
+            return 0.0
+        if rate < 10:
+            limit, product, x = math.exp(-rate), 1.0, 0
+            while True:
+                product *= float(self.unit(1, np.float64)[0])
+                if product <= limit:
+                    return float(x)
+                x += 1
+        log_rate, root = math.log(rate), math.sqrt(rate)
+        b = 0.931 + 2.53 * root
+        a = -0.059 + 0.02483 * b
+        inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
+        v_r = 0.9277 - 3.6224 / (b - 2)
+        while True:
+            u = float(self.unit(1, np.float64)[0]) - 0.5
+            v = float(self.unit(1, np.float64)[0])
+            us = 0.5 - abs(u)
+            k = math.floor((2 * a / us + b) * u + rate + 0.43)
+            if us >= 0.07 and v <= v_r:
+                return float(k)
+            if k < 0 or (us < 0.013 and v > us):
+                continue
+            if math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b) <= -rate + k * log_rate - math.lgamma(k + 1):
+                return float(k)
+
+    def binomial(self, counts: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+        """Binomial numbers are not drawn yet: torch's algorithm (BTRS and inversion) has not been reproduced."""
+        raise NotImplementedError("torch.binomial is not implemented in torchlike. Known gaps: docs/known-gaps.md")
+
+    # The state of torch's generator as bytes: seed, words left and next, 624 words (each in 8 bytes), the cached normal number,
+    # whether it is there, and the same in float32 (which this stream never has).
+    _LAYOUT = np.dtype([("seed", "<u8"), ("left", "<i4"), ("seeded", "<i4"), ("next", "<u8"), ("words", "<u8", 624), ("x", "<f8"),
+                        ("y", "<f8"), ("rho", "<f8"), ("valid", "<i8"), ("single", "<f4"), ("single_valid", "<i4")])  # fmt: skip
+
+    def get_state(self) -> np.ndarray:
+        """The state in torch's layout: 5056 bytes."""
+        engine = self._engine.state["state"]
+        position = int(engine["pos"])
+        state = np.zeros((), self._LAYOUT)
+        state["seed"], state["seeded"] = self.initial_seed, 1
+        fresh = position == 624 and not self._drawn
+        state["left"], state["next"] = (1, 0) if fresh else (625 - position, position)
+        state["words"] = engine["key"]
+        if self._cached is not None:
+            state["y"], state["valid"] = self._cached, 1
+        return np.frombuffer(state.tobytes(), np.uint8).copy()
+
+    def set_state(self, raw: np.ndarray) -> None:
+        """Take over a state in torch's layout."""
+        if raw.size != self._LAYOUT.itemsize:
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {self._LAYOUT.itemsize} but found the input RNG state size to be {raw.size}")
+        state = np.frombuffer(raw.tobytes(), self._LAYOUT)[0]
+        self.initial_seed = int(state["seed"])
+        left = int(state["left"])
+        self._drawn = not (left == 1 and int(state["next"]) == 0)
+        position = 624 if left == 1 else 625 - left
+        self._engine.state = {
+            "bit_generator": "MT19937", "state": {"key": state["words"].astype(np.uint32), "pos": position},
+        }  # fmt: skip
+        self._cached = float(state["y"]) if int(state["valid"]) & 0xFFFFFFFF else None

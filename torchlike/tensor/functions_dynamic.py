@@ -13,20 +13,22 @@ from typing import Any
 import numpy as np
 
 from torchlike.autograd.tape import apply
-from torchlike.ops import indexing, indexing_ops, joining
+from torchlike.engine import local
+from torchlike.ops import elementwise, indexing, indexing_ops, joining
 from torchlike.ops.declare import canonical_dim
 from torchlike.tensor import dtypes
 from torchlike.tensor.dispatch import host_function, index, into, ints, make_function, write_out
 from torchlike.tensor.facade import facade
 from torchlike.tensor.indexing import check_bounds
 from torchlike.tensor.shape import broadcast_shapes, expand, reshape
-from torchlike.tensor.tensor import Tensor
+from torchlike.tensor.tensor import Tensor, jax_traced
 
 _nonzero_positions = host_function(indexing_ops.nonzero_positions)
 _unique_positions = host_function(indexing_ops.unique_positions)
 _run_positions = host_function(indexing_ops.run_positions)
 _repeat_each = make_function(joining.repeat_each)
 _index_select = make_function(indexing_ops.index_select)
+_where = make_function(elementwise.where)
 _gradient_along = make_function(joining.gradient_along)
 
 
@@ -43,6 +45,14 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
         return tuple(Tensor._from_numpy(np.ascontiguousarray(p), device=device) for p in np.nonzero(host))
     positions = _nonzero_positions(input)
     return positions if out is None else write_out(out, positions)
+
+
+@facade(method=False)
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+    """``input`` where ``condition`` is true, else ``other``; with the condition alone, ``nonzero(as_tuple=True)``."""
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    return _where(condition, input, other, out=out)
 
 
 @facade()
@@ -65,10 +75,17 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
 # -- distinct elements ------------------------------------------------------------------------------------------------
 
 
+def _taken(input: Tensor, positions: np.ndarray, dim: int) -> Tensor:
+    """Slices at positions that are on the host already: there, unless a gradient is wanted. No program for every count."""
+    device = input._value.aval.device
+    if jax_traced(input) or (local.grad and input.requires_grad):
+        return _index_select(input, dim, Tensor._from_numpy(positions, device=device))
+    return Tensor._from_numpy(np.take(input.detach()._host(), positions, axis=dim), device=device)
+
+
 def _chosen(input: Tensor, first: Tensor, dim: int | None) -> Tensor:
-    if dim is None:
-        return _index_select(reshape(input, (-1,)), 0, first)
-    return _index_select(input, dim, first)
+    flat = input if dim is not None else reshape(input, (-1,))
+    return _taken(flat.detach(), first._host(), dim or 0)
 
 
 def _answer(values: Tensor, inverse: Tensor, counts: Tensor, return_inverse: bool, return_counts: bool) -> Any:
@@ -86,7 +103,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
         if 0 in input.shape and input.shape[dim]:
             raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     first, inverse, counts = _unique_positions(input.detach(), dim)
-    return _answer(_chosen(input.detach(), first, dim), inverse, counts, return_inverse, return_counts)
+    return _answer(_chosen(input, first, dim), inverse, counts, return_inverse, return_counts)
 
 
 @facade()
@@ -95,7 +112,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     if dim is not None:
         dim = canonical_dim(index(dim), input.ndim)
     first, inverse, counts = _run_positions(input.detach(), dim)
-    return _answer(_chosen(input.detach(), first, dim), inverse, counts, return_inverse, return_counts)
+    return _answer(_chosen(input, first, dim), inverse, counts, return_inverse, return_counts)
 
 
 # -- repeating by counts ----------------------------------------------------------------------------------------------
@@ -131,7 +148,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     total = int(counts.sum())
     if output_size is not None and output_size != total:
         raise RuntimeError("allocated size does not match required size")
-    return _index_select(input, d, Tensor._from_numpy(np.repeat(np.arange(size), counts), device=input._value.aval.device))
+    return _taken(input, np.repeat(np.arange(size), counts), d)
 
 
 # -- writing at positions ---------------------------------------------------------------------------------------------
@@ -165,6 +182,8 @@ def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
             f"Index put requires the source and destination dtypes match, got {input.dtype} for the destination and {values.dtype} "
             "for the source."
         )
+    if accumulate and input.dtype.name == "bool":  # the sum of bools is "or"
+        return index_put(input.int(), indices, values.int(), True).bool()
     at = _index_list(input, indices)
     return apply(indexing.index_put, ((len(at),), (bool(accumulate),)), (input, *at, values))[0]
 
@@ -267,7 +286,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         if t.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t.shape)}")
         if t.dtype is not tensors[0].dtype:
-            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(tensors) >= 2
     order = (tensors[1], tensors[0], *tensors[2:]) if swap else tensors
     sizes = [t.numel() for t in order]

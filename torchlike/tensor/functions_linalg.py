@@ -26,6 +26,9 @@ class LinAlgError(RuntimeError):
     __module__ = "torch._C"
 
 
+LinAlgError.__name__ = "_LinAlgError"  # as torch prints it
+
+
 def _check(info: Tensor, name: str, message: Callable[[int], str]) -> None:
     """Raise ``LinAlgError`` for the first matrix whose ``info`` is not 0."""
     if jax_traced(info):
@@ -251,7 +254,7 @@ def _pairs(a: Tensor, b: Tensor, dims: Any) -> tuple[tuple[int, ...], tuple[int,
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if n > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
-        first, second = tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
+        first, second = tuple(range(-n, 0)), tuple(range(n))
     if len(first) != len(second):
         raise RuntimeError("both dimension lists should have same length")
     return first, second

@@ -27,10 +27,6 @@ class Unflatten(Module):
 
     def __init__(self, dim: Any, unflattened_size: Any) -> None:
         super().__init__()
-        if not isinstance(dim, (int, str)):
-            raise TypeError("invalid argument type for dim parameter")
-        if isinstance(dim, str):
-            raise NotImplementedError("Unflatten: named dimensions are not supported")
         if not isinstance(unflattened_size, (tuple, list)):
             raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}")
         for i, n in enumerate(unflattened_size):

@@ -870,13 +870,14 @@ class _BackwardHook:
         return _BackwardHook(module, pre, post) if pre or post else None
 
     @staticmethod
-    def _through(tensors: list[Any], run: Callable[[tuple[Any, ...]], Any]) -> list[Any]:
-        """The same tensors, with a node in their graph that hands all their gradients to ``run``."""
+    def _through(tensors: list[Any], run: Callable[[tuple[Any, ...]], Any], zeros: bool) -> list[Any]:
+        """The same tensors, with a node in their graph that hands all their gradients to ``run`` (``zeros`` in place of None)."""
         from torchlike.autograd.function import Function
 
         class BackwardHookFunction(Function):
             @staticmethod
             def forward(ctx: Any, *args: Any) -> Any:
+                ctx.set_materialize_grads(zeros)
                 ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])
                 return args
 
@@ -887,14 +888,14 @@ class _BackwardHook:
 
         return list(BackwardHookFunction.apply(*tensors))
 
-    def _replace(self, args: Any, run: Callable[..., Any]) -> Any:
+    def _replace(self, args: Any, run: Callable[..., Any], zeros: bool) -> Any:
         is_tuple = isinstance(args, tuple)
         items = list(args) if is_tuple else [args]
         places = [i for i, a in enumerate(items) if isinstance(a, Tensor) and a.requires_grad]
         if not places:
             return args, False
         every = [i for i, a in enumerate(items) if isinstance(a, Tensor)]
-        replaced = self._through([items[i] for i in every], lambda grads: run(grads, len(items), every))
+        replaced = self._through([items[i] for i in every], lambda grads: run(grads, len(items), every), zeros)
         for i, t in zip(every, replaced, strict=True):
             items[i] = t
         return (tuple(items) if is_tuple else items[0]), True
@@ -918,7 +919,7 @@ class _BackwardHook:
                         raise RuntimeError(f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but expected {total}")
             return tuple(changed[i] for i in places)
 
-        args, self.watched = self._replace(args, run)
+        args, self.watched = self._replace(args, run, zeros=True)
         return args
 
     def watch_outputs(self, result: Any) -> Any:
@@ -943,6 +944,6 @@ class _BackwardHook:
                         )
             return tuple(outer[i] for i in places)
 
-        return self._replace(result, run)[0]
+        return self._replace(result, run, zeros=False)[0]
 
 

@@ -6,6 +6,7 @@ import numbers
 from typing import Any
 
 import torchlike as torch
+from torchlike.autograd.function import Function
 from torchlike.nn import functional as F
 from torchlike.nn import init
 from torchlike.nn.modules.module import Module
@@ -107,11 +108,36 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class CrossMapLRN2d(Module):
-    """Normalisation over the channels nearer than ``(size + 1) // 2`` of ``(N, C, H, W)``.
+def _channel_sums(counts: Tensor, x: Tensor) -> Tensor:
+    """Sums over the channels of ``(N, C, H, W)`` that each row of ``counts`` names."""
+    return torch.einsum("cj,njhw->nchw", counts.to(x.dtype), x)
 
-    As in torch, channel 0 also counts for all channels after it.
-    """
+
+class _CrossMapLRN(Function):
+    """torch's own forward and backward, which are not quite each other's: channel 0 counts for all channels after it in the
+    forward, and the backward's window lies to one side."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:
+        i = torch.arange(input.size(1), device=input.device)
+        near = ((i[:, None] - i).abs() < int((size - 1) / 2 + 1)) | (i == 0)
+        scale = _channel_sums(near, input * input) * (alpha / size) + k
+        output = input * scale**-beta
+        ctx.save_for_backward(input, output, scale)
+        ctx.size, ctx.factor, ctx.beta = size, 2 * alpha * beta / size, beta
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        input, output, scale = ctx.saved_tensors
+        i = torch.arange(input.size(1), device=input.device)
+        place = i - i[:, None] + int(ctx.size - (ctx.size - 1) / 2)
+        ratio = _channel_sums((place >= 0) & (place < ctx.size), grad_output * output / scale)
+        return grad_output * scale**-ctx.beta - ctx.factor * input * ratio, None, None, None, None
+
+
+class CrossMapLRN2d(Module):
+    """Normalisation over neighbouring channels of ``(N, C, H, W)``, as in Torch 7."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
@@ -120,11 +146,7 @@ class CrossMapLRN2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
-        near = int((self.size - 1) / 2 + 1)
-        i = torch.arange(input.size(1), device=input.device)
-        counts = ((i[:, None] - i).abs() < near) | (i == 0)
-        sums = torch.einsum("cj,njhw->nchw", counts.to(input.dtype), input * input)
-        return input * (sums * (self.alpha / self.size) + self.k) ** -self.beta
+        return _CrossMapLRN.apply(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

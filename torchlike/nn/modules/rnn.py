@@ -27,9 +27,9 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 def _layer(mode: str, x: Tensor, state: tuple[Tensor, ...], weights: dict[str, Any], mask: Tensor | None, reverse: bool) -> Any:
     """One direction of one layer: output, then the last states."""
     if mode == "LSTM":
-        return _lstm(x, *state, **weights, mask=mask, reverse=reverse)
+        return _lstm(x, *state, **weights, mask=mask, reverse=reverse)[:3]
     if mode == "GRU":
-        return _gru(x, *state, **weights, mask=mask, reverse=reverse)
+        return _gru(x, *state, **weights, mask=mask, reverse=reverse)[:2]
     return _elman(x, *state, **weights, mask=mask, reverse=reverse, relu=mode == "RNN_RELU")
 
 
