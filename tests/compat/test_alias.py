@@ -162,3 +162,42 @@ assert issubclass(mymodel.Net, torchlike.nn.Module)
 """
     done = python("-c", source)
     assert done.returncode == 0, done.stderr
+
+
+SHOWN = """
+import io, pickle, zipfile
+import torchlike
+own = {cls: cls.__module__ for cls in (torchlike.nn.Linear, torchlike.Tensor)}
+from torchlike.compat import install, uninstall
+install()
+import torch
+assert repr(type(torch.ones(2))) == "<class 'torch.Tensor'>"
+for cls, module in {
+    torch.nn.Linear: "torch.nn.modules.linear", torch.nn.Parameter: "torch.nn.parameter", torch.optim.SGD: "torch.optim.sgd", torch.Size: "torch",
+    torch.utils.data.DataLoader: "torch.utils.data.dataloader", torch.device: "torch",
+}.items():
+    assert cls.__module__ == module, cls
+    assert getattr(__import__(module, fromlist=["x"]), cls.__name__) is cls
+
+import inspect, typing
+assert "class Linear" in inspect.getsource(torch.nn.Linear)
+typing.get_type_hints(torch.nn.Linear)
+
+file = io.BytesIO()
+torch.save(torch.nn.Linear(2, 2), file)
+archive = zipfile.ZipFile(file)
+data = archive.read(next(n for n in archive.namelist() if n.endswith("data.pkl")))
+assert b"torch.nn.modules.linear" in data and b"torchlike" not in data
+file.seek(0)
+assert isinstance(torch.load(file, weights_only=False), torch.nn.Linear)
+assert isinstance(pickle.loads(pickle.dumps(torch.nn.Linear(2, 2))), torch.nn.Linear)
+
+uninstall()
+assert {cls: cls.__module__ for cls in own} == own
+assert isinstance(pickle.loads(pickle.dumps(torchlike.nn.Linear(2, 2))), torchlike.nn.Linear)
+print("done")
+"""
+
+
+def test_classes_say_that_they_are_torchs():
+    assert "done" in check(SHOWN)

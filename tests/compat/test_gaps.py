@@ -121,8 +121,8 @@ def test_classes_can_stand_where_classes_stand():
 
     assert issubclass(Mine, missing)
     assert not issubclass(int, missing)
-    assert typing.Optional[missing] and typing.Union[missing, int] and (missing | None)
-    assert typing.Optional[scope["remote"]] and (scope["remote"] | int) and (int | scope["remote"])
+    assert typing.Union[missing, int] and (missing | None) and typing.List[missing]  # noqa: UP006
+    assert typing.Union[scope["remote"], None] and (scope["remote"] | int) and (int | scope["remote"])
     assert missing[int] is missing
     assert len({missing: 1, scope["remote"]: 2}) == 2
     with pytest.raises(ValueError):

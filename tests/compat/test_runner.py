@@ -10,6 +10,7 @@ import zipfile
 import pytest
 
 from tests.compat.programs import ROOT, python
+from torchlike import cli
 
 STATE = """
 import json, sys, os
@@ -171,19 +172,28 @@ def test_programs_are_kept(tmp_path):
 COMMANDS = [
     (["--version"], 0, "torchlike 0.1.0"),
     (["run"], 2, "a script is expected"),
-    (["run", "no_such_file.py"], 2, "no_such_file.py"),
-    (["run", "-m", "no_such_module"], 2, "no_such_module"),
     (["run", "-m"], 2, "MODULE"),
     (["run", "--flag", "x.py"], 2, "--flag"),
     (["dance"], 2, "dance"),
     (["run", "--help"], 0, "torchlike compare"),
+    (["gaps", "no_such_file.py"], 2, "no_such_file.py"),
 ]
 
 
 @pytest.mark.parametrize("arguments, status, text", COMMANDS, ids=range(len(COMMANDS)))
-def test_commands(arguments, status, text):
-    done = python("-m", "torchlike", *arguments)
-    assert done.returncode == status and text in done.stdout + done.stderr
+def test_commands(arguments, status, text, capsys):
+    try:
+        found = cli.main(arguments)
+    except SystemExit as end:
+        found = end.code or 0
+    captured = capsys.readouterr()
+    assert found == status and text in captured.out + captured.err
+
+
+@pytest.mark.parametrize("program, status", [(["no_such_file.py"], 2), (["-m", "no_such_module"], 1)])
+def test_programs_that_are_not_there(program, status):
+    done = python("-m", "torchlike", "run", *program)
+    assert done.returncode == status and program[-1] in done.stderr and "Traceback" not in done.stderr
 
 
 def test_info():

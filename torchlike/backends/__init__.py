@@ -7,8 +7,8 @@ is only a hint for speed (``cudnn.benchmark``) is kept and may be set: XLA tunes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from contextlib import AbstractContextManager
 
 from torchlike.backends import (
     cpu,
@@ -26,7 +26,7 @@ from torchlike.backends import (
     quantized,
 )
 from torchlike.backends.precision import Precision
-from torchlike.backends.switches import Switches
+from torchlike.backends.switches import Switches, scoped
 
 __all__ = [
     "cpu", "cuda", "cudnn", "cusparselt", "flags", "fp32_precision", "kleidiai", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp",  # noqa: F822
@@ -38,18 +38,9 @@ class _Backends(Switches):
     fp32_precision = Precision("generic")
 
 
-@contextmanager
-def flags(fp32_precision: str = "none") -> Iterator[None]:
+def flags(fp32_precision: str = "none") -> AbstractContextManager[None]:
     """``fp32_precision`` for everything, within the block."""
-    import sys
-
-    module = sys.modules[__name__]
-    before = module.fp32_precision
-    module.fp32_precision = fp32_precision
-    try:
-        yield
-    finally:
-        module.fp32_precision = before
+    return scoped(sys.modules[__name__], fp32_precision=fp32_precision)
 
 
 _Backends.become(__name__)

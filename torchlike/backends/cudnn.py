@@ -14,7 +14,7 @@ __all__ = ["flags", "is_acceptable", "is_available", "set_flags", "version"]
 
 
 def version() -> int | None:
-    """cuDNN's version as one number (91002 is 9.10.2); None without it."""
+    """CuDNN's version as one number (91002 is 9.10.2); None without it."""
     for package in ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13"):
         try:
             major, minor, patch = importlib.metadata.version(package).split(".")[:3]

@@ -62,8 +62,10 @@ class Precision:
 class PrecisionOf:
     """The switches of one operation: ``torch.backends.cudnn.conv.fp32_precision``."""
 
+    _place: tuple[str, str]
+
     def __init__(self, backend: str, operation: str) -> None:
-        object.__setattr__(self, "_place", (backend, operation))
+        vars(self)["_place"] = (backend, operation)
 
     def __getattr__(self, name: str) -> str:
         if name != "fp32_precision":

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from torchlike.compat import metadata
-from torchlike.compat.finder import ALIASED, AliasFinder, watch
+from torchlike.compat import metadata, shown_names
+from torchlike.compat.finder import ALIASED, AliasFinder, on_load, watch
 from torchlike.compat.gaps import ours
 
 __all__ = ["install", "install_for_folder", "is_installed", "uninstall"]
@@ -64,6 +64,8 @@ def uninstall() -> None:
         return
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, AliasFinder)]
     metadata.uninstall()
+    on_load.remove(shown_names.rename)
+    shown_names.restore()
     for name, module in list(sys.modules.items()):
         root = name.partition(".")[0]
         if root in ALIASED or (root in _ABSENT and module is None):
@@ -83,6 +85,8 @@ def _install_everywhere() -> None:
     sys.meta_path.insert(0, AliasFinder())
     metadata.install()
     sys.modules["torch"] = torchlike
+    shown_names.as_torchs()
+    on_load.append(shown_names.rename)
     for name in _ABSENT:
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]
 

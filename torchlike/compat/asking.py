@@ -10,6 +10,7 @@ from __future__ import annotations
 import dis
 import functools
 from types import CodeType, FrameType
+from typing import Any
 
 __all__ = ["is_probe"]
 
@@ -37,7 +38,7 @@ def is_probe(frame: FrameType | None) -> bool:
 @functools.lru_cache(maxsize=256)
 def _is_caught(code: CodeType, offset: int, error: str) -> bool:
     """Whether a handler in the same function catches ``error`` raised at ``offset``."""
-    bytecode = dis.Bytecode(code)
+    bytecode: Any = dis.Bytecode(code)
     instructions = {instruction.offset: instruction for instruction in bytecode}
     seen = set()
     while True:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -19,9 +19,11 @@ from typing import Any
 from torchlike.compat import names
 from torchlike.compat.gaps import GapModule, add_gaps, ours, theirs
 
-__all__ = ["ALIASED", "AliasFinder", "watch"]
+__all__ = ["ALIASED", "AliasFinder", "on_load", "watch"]
 
 ALIASED = ("torch", "torchvision")
+# Called with every module of torchlike's once it is loaded.
+on_load: list[Callable[[ModuleType], None]] = []
 _CHECKOUT = Path(__file__).resolve().parents[2]
 
 
@@ -61,7 +63,10 @@ def _answering(spec: ModuleSpec) -> ModuleSpec:
 
     def exec_module(module: ModuleType) -> None:
         execute(module)
-        add_gaps(sys.modules.get(module.__name__, module))
+        complete = sys.modules.get(module.__name__, module)
+        add_gaps(complete)
+        for follow in on_load:
+            follow(complete)
 
     loader.exec_module = exec_module
     return spec

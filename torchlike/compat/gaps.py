@@ -57,13 +57,13 @@ _ELSEWHERE = ("torch", "torch.nn.functional", "torch.nn", "torch.linalg", "torch
 
 
 def ours(torch_name: str) -> str:
-    """torchlike's name of a torch module: ``torch.nn`` is ``torchlike.nn``, ``torchvision.ops`` is ``torchlike.vision.ops``."""
+    """Torchlike's name of a torch module: ``torch.nn`` is ``torchlike.nn``, ``torchvision.ops`` is ``torchlike.vision.ops``."""
     root, dot, rest = torch_name.partition(".")
     return {"torch": "torchlike", "torchvision": "torchlike.vision"}[root] + dot + rest
 
 
 def theirs(own_name: str) -> str:
-    """torch's name of a torchlike module."""
+    """Torch's name of a torchlike module."""
     if own_name == "torchlike.vision" or own_name.startswith("torchlike.vision."):
         return "torchvision" + own_name.removeprefix("torchlike.vision")
     return "torch" + own_name.removeprefix("torchlike")

@@ -118,7 +118,7 @@ def make(root_name: str) -> str:
     """The table's text."""
     root = importlib.import_module(root_name)
     eager = {name: names_of(module, root_name) for name, module in list(sys.modules.items())
-             if name.partition(".")[0] == root_name and inspect.ismodule(module) or name == "torch.ops"}  # fmt: skip
+             if (name.partition(".")[0] == root_name and inspect.ismodule(module)) or name == "torch.ops"}  # fmt: skip
     lines = []
     for name in sorted({root_name, *modules_under(root)}):
         if not wanted(name):

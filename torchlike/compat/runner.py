@@ -40,15 +40,15 @@ def _become_main(code: CodeType, **attributes: Any) -> None:
     exec(code, vars(main))
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, status: int) -> NoReturn:
     print(f"torchlike: {message}", file=sys.stderr)
-    raise SystemExit(2)
+    raise SystemExit(status)
 
 
 def run_script(path: str, arguments: Sequence[str]) -> None:
     """Run the script at ``path`` (or the ``__main__.py`` in a folder or zip file) with these arguments."""
     if not os.path.exists(path):
-        _fail(f"can't open file '{path}': there is no such file")
+        _fail(f"can't open file '{path}': there is no such file", 2)
     if os.path.isdir(path) or not _is_source(path):
         _prepare([path, *arguments], path)
         _run_found("__main__", importlib.util.find_spec("__main__") if _forget_main() else None, path)
@@ -69,7 +69,7 @@ def run_module(name: str, arguments: Sequence[str]) -> None:
             name = f"{name}.__main__"
             spec = importlib.util.find_spec(name)
     except ModuleNotFoundError as error:
-        _fail(f"Error while finding module specification for '{name}' ({type(error).__name__}: {error})")
+        _fail(f"Error while finding module specification for '{name}' ({type(error).__name__}: {error})", 1)
     _run_found(name, spec, name)
 
 
@@ -77,7 +77,7 @@ def _run_found(name: str, spec: ModuleSpec | None, asked: str) -> None:
     loader: Any = spec.loader if spec is not None else None
     code = loader.get_code(spec.name) if hasattr(loader, "get_code") and spec is not None else None
     if code is None or spec is None:
-        _fail(f"can't find '__main__' in '{asked}'" if name == "__main__" else f"No module named {name}")
+        _fail(f"can't find '__main__' in '{asked}'" if name == "__main__" else f"No module named {name}", 1)
     sys.argv[0] = spec.origin or asked if name != "__main__" else asked
     _become_main(code, __file__=spec.origin, __cached__=spec.cached, __spec__=spec, __loader__=loader, __package__=spec.parent)
 

@@ -17,7 +17,7 @@ import jax
 __all__ = ["hide_frames", "without_our_frames"]
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_JAX = os.path.dirname(os.path.abspath(jax.__file__)) + os.sep
+_JAX = os.path.dirname(os.path.abspath(str(jax.__file__))) + os.sep
 _MACHINERY = ("<frozen runpy>", "<frozen importlib")
 
 
@@ -25,18 +25,14 @@ def _kept(trace: TracebackType | None) -> list[TracebackType]:
     """The entries that are shown: the user's and other libraries'."""
     kept: list[TracebackType] = []
     within = False  # whether torchlike is above this frame with nothing of the user's in between
-    leading = True
     while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file.startswith((_OURS, "<torchlike")):
+        code = trace.tb_frame.f_code
+        if code.co_filename.startswith((_OURS, "<torchlike")):
             within = True
-        elif leading and file.startswith(_MACHINERY) or within and file.startswith((_JAX, *_MACHINERY)):
-            pass
-        elif within and leading and file.endswith(f"{os.sep}torchlike") and trace.tb_next is not None:
-            pass  # the console script
-        else:
+            if code.co_name == "_become_main":  # the runner: what is above it started it
+                kept.clear()
+        elif not (within and code.co_filename.startswith((_JAX, *_MACHINERY))):
             within = False
-            leading = False
             kept.append(trace)
         trace = trace.tb_next
     return kept

@@ -333,6 +333,59 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     return _ops["_embedding"](input, weight, padding_idx, bool(scale_grad_by_freq))
 
 
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
+                  scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
+                  include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:  # fmt: skip
+    """Sums, means or maxima of bags of rows: the rows of a 2-d ``input``, or runs of a 1-d one that begin at ``offsets``."""
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='{mode}'). Please open a feature "
+            "request on GitHub."
+        )
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same shape as the input ({input.shape})")
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found offsets")
+        bags, size = input.shape
+        of_bag = torch.arange(bags).repeat_interleave(size)
+        input = input.reshape(-1)
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    elif input.dim() == 1:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
+        if offsets.dim() != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+        starts = offsets.tolist()
+        if starts and starts[0] != 0:
+            raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}")
+        ends = [*starts[1:], input.shape[0]]
+        if include_last_offset:
+            starts, ends = starts[:-1], starts[1:]
+        bags = len(starts)
+        of_bag = torch.tensor(np.repeat(np.arange(bags), [max(e - s, 0) for s, e in zip(starts, ends, strict=True)]), dtype=torch.int64)
+        input = input[: len(of_bag)]
+    else:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    keep = torch.ones(rows.shape[0], dtype=rows.dtype)
+    if padding_idx is not None:
+        keep = (input != padding_idx % weight.shape[0]).to(rows.dtype)
+    index = of_bag.unsqueeze(1).expand(-1, weight.shape[1])
+    if mode == "max":
+        low = torch.full((bags, weight.shape[1]), float("-inf"), dtype=rows.dtype)
+        best = low.scatter_reduce(0, index, rows.masked_fill(keep.unsqueeze(1) == 0, float("-inf")), "amax", include_self=True)
+        return torch.where(best == float("-inf"), torch.zeros_like(best), best)
+    factor = keep if per_sample_weights is None else keep * per_sample_weights
+    total = torch.zeros((bags, weight.shape[1]), dtype=rows.dtype).scatter_add(0, index, rows * factor.unsqueeze(1))
+    if mode == "sum":
+        return total
+    counts = torch.zeros(bags, dtype=rows.dtype).scatter_add(0, of_bag, keep).clamp_min(1)
+    return total / counts.unsqueeze(1)
+
+
 # -- pooling ----------------------------------------------------------------------------------------------------------
 
 
@@ -752,3 +805,233 @@ def assert_int_or_pair(arg: Sequence[int], arg_name: str, message: str) -> None:
     """Check an argument that is one int or two."""
     if not (isinstance(arg, int) or len(arg) == 2):
         raise AssertionError(message.format(arg_name))
+
+
+# -- images -----------------------------------------------------------------------------------------------------------
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    """Values around the last dimensions: ``(left, right, top, bottom, ...)``; modes constant, reflect, replicate, circular."""
+    pad = tuple(int(p) for p in pad)
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) // 2 > input.dim():
+        raise RuntimeError(f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input of dimension {input.dim()}")
+    if mode == "constant":
+        return _ops["_pad_constant"](input, pad, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    return _ops["_pad_mode"](input, pad, mode)
+
+
+_INTERPOLATIONS = {3: ("nearest", "linear", "area", "nearest-exact"), 4: ("nearest", "bilinear", "bicubic", "area", "nearest-exact"),
+                   5: ("nearest", "trilinear", "area", "nearest-exact")}  # fmt: skip
+
+
+def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
+                recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:  # fmt: skip
+    """Resample the dimensions behind ``(N, C)`` to ``size`` or by ``scale_factor``."""
+    if mode in ("nearest", "area", "nearest-exact"):
+        if align_corners is not None:
+            raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
+    align = bool(align_corners)
+    dims = input.dim() - 2
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    if input.dim() not in _INTERPOLATIONS or mode not in {m for ms in _INTERPOLATIONS.values() for m in ms}:
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | "
+            f"nearest-exact (got {mode})"
+        )
+    if mode not in _INTERPOLATIONS[input.dim()]:
+        raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs another number of dimensions")
+    if antialias and not (mode in ("bilinear", "bicubic") and input.dim() == 4):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
+    scales: tuple[float, ...] = ()
+    if size is not None:
+        target = tuple(int(s) for s in size) if isinstance(size, (tuple, list)) else (int(size),) * dims
+        if len(target) != dims:
+            raise ValueError(f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of {list(input.shape[2:])} and output size of {size}.")
+    else:
+        factors = tuple(float(f) for f in scale_factor) if isinstance(scale_factor, (tuple, list)) else (float(scale_factor),) * dims
+        if len(factors) != dims:
+            raise ValueError(f"Input and scale_factor must have the same number of spatial dimensions, but got {list(input.shape[2:])} and {scale_factor}.")
+        target = tuple(math.floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True))
+        scales = () if recompute_scale_factor else factors
+    if mode == "area":
+        return _ops[f"adaptive_avg_pool{dims}d"](input, target)
+    if any(t <= 0 for t in target):
+        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input {list(input.shape[2:])} and output {list(target)}")
+    kind = "bilinear" if mode in ("linear", "bilinear", "trilinear") else mode
+    return _interpolate_op(input, target, kind, scales, align, bool(antialias))
+
+
+def _interpolate_op(input: Tensor, size: tuple[int, ...], mode: str, scales: tuple[float, ...], align: bool, antialias: bool) -> Tensor:
+    from torchlike.autograd.tape import apply
+    from torchlike.ops import vision
+
+    # scales are floats, which the declaration's Ints would refuse
+    return apply(vision.interpolate, ((), (size, mode, scales, align, antialias)), (input,))[0]
+
+
+def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None) -> Tensor:
+    """``interpolate`` under its old name."""
+    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """``interpolate`` with mode nearest."""
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """``interpolate`` with mode bilinear and aligned corners."""
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """Sampling positions for affine maps, for ``grid_sample``."""
+    size = tuple(int(n) for n in size)
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    dims = len(size) - 2
+    if dims not in (2, 3) or theta.dim() != 3 or theta.shape[-2:] != (dims, dims + 1):
+        raise ValueError(f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {list(size)}. Got {list(theta.shape)}.")
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
+    return _ops["_affine_grid"](theta, size, bool(align_corners))
+
+
+def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None) -> Tensor:
+    """``input`` sampled at the positions of ``grid``."""
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'")
+    if input.dim() not in (4, 5) or grid.dim() != input.dim() or grid.shape[-1] != input.dim() - 2 or grid.shape[0] != input.shape[0]:
+        raise RuntimeError(f"grid_sampler(): expected input and grid of matching sizes, but got {list(input.shape)} and {list(grid.shape)}")
+    if mode == "bicubic" and input.dim() != 4:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    return _ops["_grid_sample"](input, grid, mode, padding_mode, bool(align_corners))
+
+
+# -- attention --------------------------------------------------------------------------------------------------------
+
+
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+                                 is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Tensor:  # fmt: skip
+    """``softmax(scale q k^T + mask) v``; a bool mask is True where attention is allowed."""
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if enable_gqa:
+        groups = query.size(-3) // key.size(-3)
+        key, value = key.repeat_interleave(groups, -3), value.repeat_interleave(groups, -3)
+    keep = None
+    if dropout_p > 0.0:
+        shape = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
+        with no_grad():
+            keep = torch.empty((*shape, query.shape[-2], key.shape[-2]), dtype=query.dtype).bernoulli_(1 - dropout_p).div_(1 - dropout_p)
+    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
+    return _ops["_attention"](query, key, value, attn_mask, keep, factor, bool(is_causal))
+
+
+def _none_or_dtype(input: Tensor | None) -> Any:
+    """The dtype of a tensor; None of None."""
+    return None if input is None else input.dtype
+
+
+def _canonical_mask(mask: Tensor | None, mask_name: str, other_type: Any, other_name: str, target_type: Any, check_other: bool = True) -> Tensor | None:
+    """A mask as numbers to add: bool masks (True blocks) become -inf."""
+    if mask is None:
+        return None
+    if mask.dtype is not torch.bool and not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
+    if check_other and other_type is not None and mask.dtype is not other_type:
+        warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=2)
+    if mask.is_floating_point():
+        return mask
+    return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
+
+
+def multi_head_attention_forward(
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None,
+    bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Tensor | None,
+    training: bool = True, key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    """Multi-head attention of ``(L, N, E)`` or ``(L, E)`` (Vaswani et al., 2017); the output and the weights."""
+    batched = query.dim() == 3
+    if query.dim() not in (2, 3):
+        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor")
+    if not batched:
+        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, n, e = query.shape
+    source = key.shape[0]
+    if e != embed_dim_to_check:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {e}")
+    head = e // num_heads
+    if head * num_heads != e:
+        raise AssertionError(f"embed_dim {e} not divisible by num_heads {num_heads}")
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, False)
+    key_padding_mask = _canonical_mask(key_padding_mask, "key_padding_mask", None, "", query.dtype, False)
+    if use_separate_proj_weight:
+        b_q, b_k, b_v = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+    else:
+        weights = in_proj_weight.chunk(3)
+        b_q, b_k, b_v = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
+    linear = _ops["linear"]
+    q, k, v = linear(query, weights[0], b_q), linear(key, weights[1], b_k), linear(value, weights[2], b_v)
+    if attn_mask is not None and attn_mask.dim() == 2:
+        if attn_mask.shape != (length, source):
+            raise RuntimeError(f"The shape of the 2D attn_mask is {attn_mask.shape}, but should be {(length, source)}.")
+        attn_mask = attn_mask.unsqueeze(0)
+    elif attn_mask is not None and attn_mask.shape != (n * num_heads, length, source):
+        raise RuntimeError(f"The shape of the 3D attn_mask is {attn_mask.shape}, but should be {(n * num_heads, length, source)}.")
+    extra = 0
+    if bias_k is not None and bias_v is not None:
+        k, v = torch.cat([k, bias_k.repeat(1, n, 1)]), torch.cat([v, bias_v.repeat(1, n, 1)])
+        extra += 1
+    q = q.reshape(length, n * num_heads, head).transpose(0, 1)
+    k = k.reshape(-1, n * num_heads, head).transpose(0, 1) if static_k is None else static_k
+    v = v.reshape(-1, n * num_heads, head).transpose(0, 1) if static_v is None else static_v
+    if add_zero_attn:
+        zeros = (n * num_heads, 1, head)
+        k, v = torch.cat([k, k.new_zeros(zeros)], 1), torch.cat([v, v.new_zeros(zeros)], 1)
+        extra += 1
+    if extra:
+        attn_mask = None if attn_mask is None else pad(attn_mask, (0, extra))
+        key_padding_mask = None if key_padding_mask is None else pad(key_padding_mask, (0, extra))
+    total = k.shape[1]
+    if key_padding_mask is not None:
+        blocked = key_padding_mask.view(n, 1, 1, total).expand(-1, num_heads, -1, -1).reshape(n * num_heads, 1, total)
+        attn_mask = blocked if attn_mask is None else attn_mask + blocked
+    p = dropout_p if training else 0.0
+    if need_weights:
+        scores = torch.bmm(q * math.sqrt(1.0 / float(head)), k.transpose(-2, -1))
+        scores = softmax(scores if attn_mask is None else scores + attn_mask, dim=-1)
+        scores = dropout(scores, p) if p > 0.0 else scores
+        out = torch.bmm(scores, v).transpose(0, 1).reshape(length * n, e)
+    else:
+        if attn_mask is not None:
+            attn_mask = attn_mask.unsqueeze(0) if attn_mask.shape[0] == 1 else attn_mask.view(n, num_heads, -1, total)
+        q, k, v = (x.view(n, num_heads, -1, head) for x in (q, k, v))
+        out = scaled_dot_product_attention(q, k, v, attn_mask, p).permute(2, 0, 1, 3).reshape(length * n, e)
+    out = linear(out, out_proj_weight, out_proj_bias).view(length, n, e)
+    if not batched:
+        out = out.squeeze(1)
+    if not need_weights:
+        return out, None
+    scores = scores.view(n, num_heads, length, total)
+    scores = scores.mean(1) if average_attn_weights else scores
+    return out, scores if batched else scores.squeeze(0)

@@ -43,6 +43,15 @@ def _before(states: Any, first: Any, reverse: bool) -> Any:
     return jnp.concatenate([states[1:], first[None]] if reverse else [first[None], states[:-1]])
 
 
+def _start(d_h: Any, *operands: Any) -> Any:
+    """The gradient of the last state, where the loop backward starts.
+
+    It names all operands: the tape keeps only what a gradient reads, and the gradient of the gradient needs those too that enter
+    by their derivative alone.
+    """
+    return d_h + 0 * sum(x.reshape(-1)[0] for x in operands if x is not None)
+
+
 def _weight_gradients(d_ih: Any, d_hh: Any, x: Any, h: Any, b_ih: Any, b_hh: Any) -> tuple[Any, ...]:
     """Gradients of both matrices and both biases from those of the gates ``(T, N, G)``."""
     over = (((0, 1), (0, 1)), ((), ()))
@@ -54,20 +63,6 @@ def _weight_gradients(d_ih: Any, d_hh: Any, x: Any, h: Any, b_ih: Any, b_hh: Any
     )
 
 
-@jax.custom_jvp
-def _known(gates: Any, again: Any) -> Any:
-    """``gates``, with the derivative of ``again``: the same numbers, computed from the operands.
-
-    For the gradient of the gradient; in the gradient itself ``again`` is not used and costs nothing.
-    """
-    return gates
-
-
-@_known.defjvp
-def _(primals: Any, tangents: Any) -> Any:
-    return primals[0], tangents[1]
-
-
 # -- LSTM -------------------------------------------------------------------------------------------------------------
 
 
@@ -75,6 +70,21 @@ def _lstm_gates(pre: Any) -> Any:
     """``i, f, g, o`` one after the other in the last dimension."""
     i, f, g, o = jnp.split(pre, 4, axis=-1)
     return jnp.concatenate([jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)], axis=-1)
+
+
+@jax.custom_jvp
+def _lstm_gates_known(gates: Any, pre: Any) -> Any:
+    """``gates``, which the forward kept, with the derivative of ``_lstm_gates(pre)``.
+
+    For the gradient of the gradient. ``pre`` enters only by its own derivative, so its numbers are never computed.
+    """
+    return gates
+
+
+@_lstm_gates_known.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    i, f, g, o = jnp.split(primals[0], 4, axis=-1)
+    return primals[0], jnp.concatenate([i * (1 - i), f * (1 - f), 1 - g * g, o * (1 - o)], axis=-1) * tangents[1]
 
 
 @op(promote=FLOAT, promote_args=_WEIGHTS, strides="contiguous", function=False, method=False, out=False, autocast="lower")
@@ -112,7 +122,7 @@ def lstm_layer(
 @lstm_layer.vjp
 def _(grads, results, input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, mask, reverse):
     h = _before(results[0], h0, reverse)
-    gates = _known(results[3], _lstm_gates(_plus(_project(input, w_ih) + _project(h, w_hh), b_ih, b_hh)))
+    gates = _lstm_gates_known(results[3], _plus(_project(input, w_ih) + _project(h, w_hh), b_ih, b_hh))
     i, f, g, o = jnp.split(gates, 4, axis=-1)
 
     def cells(c, at):
@@ -123,7 +133,7 @@ def _(grads, results, input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, mask, reverse
     _, after = lax.scan(cells, c0, (f, i * g, mask), reverse=reverse)
     c = _before(after, c0, reverse)
     tanh_c = jnp.tanh(after)
-    # The factors that do not depend on the gradients, for all steps at once.
+    # The factors that do not depend on the gradients, for all steps at once (46 ms; within the loop 51 ms).
     from_c = jnp.concatenate([g * i * (1 - i), c * f * (1 - f), i * (1 - g * g)], axis=-1)
     from_h = tanh_c * o * (1 - o)
     to_c = o * (1 - tanh_c * tanh_c)
@@ -140,7 +150,7 @@ def _(grads, results, input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, mask, reverse
         return state, (d_pre, dh_all if w_hr is not None else None)
 
     (dh0, dc0), (d_pre, d_hidden) = lax.scan(
-        step, (grads[1], grads[2]), (grads[0], from_c, from_h, to_c, f, mask), reverse=not reverse
+        step, (_start(grads[1], w_ih, b_ih, b_hh), grads[2]), (grads[0], from_c, from_h, to_c, f, mask), reverse=not reverse
     )
     d_hr = None
     if w_hr is not None:
@@ -158,6 +168,21 @@ def _gru_gates(x: Any, h: Any) -> Any:
     hr, hz, hn = jnp.split(h, 3, axis=-1)
     r, z = jax.nn.sigmoid(xr + hr), jax.nn.sigmoid(xz + hz)
     return jnp.concatenate([r, z, jnp.tanh(xn + r * hn), hn], axis=-1)
+
+
+@jax.custom_jvp
+def _gru_gates_known(gates: Any, x: Any, h: Any) -> Any:
+    """``gates``, which the forward kept, with the derivative of ``_gru_gates(x, h)``."""
+    return gates
+
+
+@_gru_gates_known.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    r, z, n, hn = jnp.split(primals[0], 4, axis=-1)
+    xr, xz, xn = jnp.split(tangents[1], 3, axis=-1)
+    hr, hz, d_hn = jnp.split(tangents[2], 3, axis=-1)
+    d_r, d_z = r * (1 - r) * (xr + hr), z * (1 - z) * (xz + hz)
+    return primals[0], jnp.concatenate([d_r, d_z, (1 - n * n) * (xn + d_r * hn + r * d_hn), d_hn], axis=-1)
 
 
 @op(promote=FLOAT, promote_args=_WEIGHTS, strides="contiguous", function=False, method=False, out=False, autocast="lower")
@@ -188,7 +213,7 @@ def gru_layer(
 @gru_layer.vjp
 def _(grads, results, input, h0, w_ih, w_hh, b_ih, b_hh, mask, reverse):
     h = _before(results[0], h0, reverse)
-    gates = _known(results[2], _gru_gates(_plus(_project(input, w_ih), b_ih), _plus(_project(h, w_hh), b_hh)))
+    gates = _gru_gates_known(results[2], _plus(_project(input, w_ih), b_ih), _plus(_project(h, w_hh), b_hh))
     r, z, n, hn = jnp.split(gates, 4, axis=-1)
     to_n = (1 - z) * (1 - n * n)
     to_r = to_n * hn * r * (1 - r)
@@ -201,7 +226,7 @@ def _(grads, results, input, h0, w_ih, w_hh, b_ih, b_hh, mask, reverse):
         d_hh = jnp.tile(dh_all, (1, 3)) * k
         return _where(m, dh_all * keep + d_hh @ w_hh, dh_all), dh_all
 
-    dh0, dh = lax.scan(step, grads[1], (grads[0], from_h, z, mask), reverse=not reverse)
+    dh0, dh = lax.scan(step, _start(grads[1], w_ih, b_ih, b_hh), (grads[0], from_h, z, mask), reverse=not reverse)
     dh = jnp.tile(_where(mask, dh, 0), (1, 1, 3))
     d_ih, d_hh = dh * jnp.concatenate([to_r, to_z, to_n], axis=-1), dh * from_h
     return (d_ih @ w_ih, dh0, *_weight_gradients(d_ih, d_hh, input, h, b_ih, b_hh), None)

@@ -429,15 +429,8 @@ def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False):
 
 @aminmax.vjp
 def _(grads, results, input, dim, keepdim):
-    return sum_of(_extreme_slope(g, input, r, dim, keepdim) for g, r in zip(grads, results, strict=True))
-
-
-def sum_of(terms):
-    """The sum of arrays, of which there is at least one."""
-    first, *rest = terms
-    for term in rest:
-        first = first + term
-    return first
+    low, high = (_extreme_slope(g, input, r, dim, keepdim) for g, r in zip(grads, results, strict=True))
+    return low + high
 
 
 def _whole_slope(grad, input, result):
@@ -689,16 +682,6 @@ def _no_integers(x) -> None:
         raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {type_name(x.dtype)}")
 
 
-def norm_of(input, p, dim, keepdim: bool, dtype):
-    """What ``torch.norm`` gives for numbers ``p``; ``"fro"`` is 2."""
-    _no_integers(input)
-    if dtype is not None:
-        if promotion.is_complex(np.dtype(input.dtype)) and not promotion.is_complex(np.dtype(dtype)):
-            raise RuntimeError("linalg.vector_norm: the dtype of the input must be convertible to the given dtype without narrowing")
-        input = input.astype(dtype)
-    return _vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)
-
-
 @op(node="LinalgVectorNormBackward0", autocast="fp32")
 def norm(input: Array, p: Number = "fro", dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None):
     """The norm over ``dim``: a number p, ``"fro"`` (2), or ``"nuc"`` (of matrices, the sum of singular values)."""
@@ -706,7 +689,12 @@ def norm(input: Array, p: Number = "fro", dim: Dims = None, keepdim: bool = Fals
         return _nuclear_norm(input, dim, keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
-    return norm_of(input, p, dim, keepdim, dtype)
+    _no_integers(input)
+    if dtype is not None:
+        if is_complex(input) and not promotion.is_complex(np.dtype(dtype)):
+            raise RuntimeError("linalg.vector_norm: the dtype of the input must be convertible to the given dtype without narrowing")
+        input = input.astype(dtype)
+    return _vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)
 
 
 @norm.vjp

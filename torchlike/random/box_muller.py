@@ -9,11 +9,14 @@ the polynomials below then give the same bits, checked on 160 000 draws.
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from torchlike.random.rounding import libm
 
 _F, _D = np.float32, np.float64
 _LOG = (-1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1,
@@ -99,7 +102,7 @@ def normals32(u: np.ndarray) -> np.ndarray:
 def normals64(u: np.ndarray) -> np.ndarray:
     """Standard normal float64 numbers from as many uniform ones, a multiple of 16, by the C library's functions."""
     u = u.reshape(-1, 2, 8)
-    radius = np.sqrt(-2.0 * np.log(1.0 - u[:, 0]))
+    radius = np.sqrt(-2.0 * libm(math.log, 1.0 - u[:, 0]))
     theta = 2.0 * np.pi * u[:, 1]
     return np.stack([radius * np.cos(theta), radius * np.sin(theta)], 1).reshape(-1)
 

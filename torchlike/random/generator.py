@@ -74,7 +74,7 @@ def _rebuild(device: str, state: np.ndarray, initial_seed: int) -> Generator:
 def _checked(seed: Any) -> int:
     seed = int(seed)
     if not -(2**63) <= seed < 2**64:
-        raise RuntimeError("Overflow when unpacking long long")
+        raise ValueError("Overflow when unpacking long long")
     return seed % 2**64
 
 

@@ -53,10 +53,9 @@ def _check_layout(layout: Any) -> None:
         raise NotImplementedError(f"layout {layout}: only torch.strided tensors exist")
 
 
-def _complex(draw: Any, n: int, dtype: np.dtype, scale: float = 1.0) -> np.ndarray:
+def _complex(draw: Any, n: int, dtype: np.dtype) -> np.ndarray:
     """Complex numbers from twice as many real ones."""
-    parts = draw(2 * n, promotion.real_of(dtype))
-    return (parts * parts.dtype.type(scale) if scale != 1.0 else parts).view(dtype)
+    return draw(2 * n, promotion.real_of(dtype)).view(dtype)
 
 
 def _unit(s: Stream, n: int, dtype: np.dtype, name: str) -> np.ndarray:
@@ -69,7 +68,7 @@ def _unit(s: Stream, n: int, dtype: np.dtype, name: str) -> np.ndarray:
 
 def _gauss(s: Stream, n: int, dtype: np.dtype) -> np.ndarray:
     if promotion.is_complex(dtype):
-        return _complex(lambda m, d: s.normal(m, 0.0, 1.0, d), n, dtype, math.sqrt(0.5))
+        return _complex(lambda m, d: s.normal(m, 0.0, math.sqrt(0.5), d), n, dtype)
     if promotion.kind(dtype) < 2:
         raise NotImplementedError(f'"normal_kernel_cpu" not implemented for \'{dtypes.of_numpy(dtype).name.capitalize()}\'')
     return s.normal(n, 0.0, 1.0, dtype)
@@ -324,7 +323,7 @@ def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Any = 
     aval = input._value.aval
     s = stream_of(generator)
     if promotion.is_complex(aval.dtype):
-        drawn = _complex(lambda m, d: s.normal(m, 0.0, 1.0, d), aval.size, aval.dtype, math.sqrt(0.5))
+        drawn = _complex(lambda m, d: s.normal(m, 0.0, math.sqrt(0.5), d), aval.size, aval.dtype)
         return _fill(input, drawn * std + mean)
     if promotion.kind(aval.dtype) < 2:
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{input.dtype.name.capitalize()}'")

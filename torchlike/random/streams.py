@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from torchlike.random import rejection
 from torchlike.random.box_muller import normals32, normals64
+from torchlike.random.rounding import fma32, fma64, libm
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 709 else float(np.exp(x))  # math.exp raises where the C library answers infinity
 
 
 class Stream:
@@ -52,12 +58,18 @@ class Stream:
         wide = np.float64 if dtype == np.float64 else np.float32
         x = self.unit(n, wide)
         low_, high_ = wide(low), wide(high)
-        if low == 0 and high == 1:
-            return x.astype(dtype, copy=False)
+        if low == 0 and high == 1 and dtype.itemsize > 2:
+            return x
+        # torch's compiler fuses the multiplication and the addition
         if wide is np.float64:
-            return x * (high_ - low_) + low_
-        # torch's compiler fuses the multiplication and the addition: one rounding, which float64 gives here.
-        return (x.astype(np.float64) * np.float64(high_ - low_) + np.float64(low_)).astype(np.float32).astype(dtype, copy=False)
+            return fma64(x, high_ - low_, low_)
+        x = fma32(x, high_ - low_, low_)
+        if dtype == np.float32:
+            return x
+        # Rounding to half precision can reach the upper bound, which the range leaves out: torch takes the lower one then.
+        x = x.astype(dtype)
+        x[x == dtype.type(high)] = dtype.type(low)
+        return x
 
     def normal(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
         """``n`` normal numbers: Box-Muller in blocks of 16, or one by one when fewer than 16."""
@@ -77,27 +89,30 @@ class Stream:
     @staticmethod
     def _blocks(x: np.ndarray, mean: float, std: float) -> np.ndarray:
         if x.dtype == np.float64:
-            return normals64(x) * std + mean
+            out = normals64(x)
+            return out if std == 1 and mean == 0 else fma64(out, std, mean)
         out = normals32(x)
-        if std == 1 and mean == 0:
-            return out
-        # one fused multiply-add, as torch's kernel ends
-        return (out.astype(np.float64) * np.float64(np.float32(std)) + np.float64(np.float32(mean))).astype(np.float32)
+        return out if std == 1 and mean == 0 else fma32(out, std, mean)  # fused, as torch's kernel ends
 
     def normal_serial(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
         """``n`` normal numbers drawn one by one: what torch does for few or for tensors that are not contiguous."""
-        return (np.array([self.normal_double() for _ in range(n)]) * std + mean).astype(dtype)
+        return self._serial(n, mean, std).astype(dtype, copy=False)
 
-    def normal_double(self) -> float:
-        """One normal number in double precision; the second of each pair is kept for the next call."""
-        if self._cached is not None:
-            value, self._cached = self._cached, None
-            return value
-        u1, u2 = self.unit(2, np.float64)
-        radius = np.sqrt(-2.0 * np.log1p(-u2))
-        theta = 2.0 * np.pi * u1
-        self._cached = float(radius * np.sin(theta))
-        return float(radius * np.cos(theta))
+    def _serial(self, n: int, mean: float, std: float) -> np.ndarray:
+        """``n`` float64 numbers; the second of a pair that is left over is kept for the next call."""
+        out = np.empty(n, np.float64)
+        start = 0
+        if n and self._cached is not None:
+            out[0], self._cached, start = self._cached, None, 1
+        if n > start:
+            u = self.unit((n - start + 1) // 2 * 2, np.float64).reshape(-1, 2)
+            radius = np.sqrt(-2.0 * libm(math.log1p, -u[:, 1]))
+            theta = 2.0 * np.pi * u[:, 0]
+            pairs = np.stack([radius * libm(math.cos, theta), radius * libm(math.sin, theta)], 1).reshape(-1)
+            out[start:] = pairs[: n - start]
+            if pairs.size > n - start:
+                self._cached = float(pairs[-1])
+        return out if std == 1 and mean == 0 else fma64(out, std, mean)
 
     def randint(self, n: int, low: int, high: int) -> np.ndarray:
         """``n`` integers in [low, high): one word each, or two when the range has 28 bits or more."""
@@ -138,20 +153,25 @@ class Stream:
 
     def exponential(self, n: int, rate: float, dtype: Any) -> np.ndarray:
         """``n`` exponential numbers."""
-        return (-1.0 / rate * np.log1p(-self.unit(n, np.float64))).astype(dtype)
+        x = -self.unit(n, np.float64)
+        # Only float64 shows the last bit of the logarithm.
+        logs = libm(math.log1p, x) if np.dtype(dtype) == np.float64 else np.log1p(x)
+        return (-1.0 / rate * logs).astype(dtype, copy=False)
 
     def geometric(self, n: int, p: float, dtype: Any) -> np.ndarray:
         """``n`` numbers of trials up to the first success."""
         with np.errstate(divide="ignore"):
-            return np.ceil(np.log(self.unit(n, np.float64)) / np.log(1 - p)).astype(dtype)
+            return np.ceil(np.log(self.unit(n, np.float64)) / math.log1p(-p)).astype(dtype)
 
     def cauchy(self, n: int, median: float, sigma: float, dtype: Any) -> np.ndarray:
         """``n`` Cauchy numbers."""
-        return (median + sigma * np.tan(np.pi * (self.unit(n, np.float64) - 0.5))).astype(dtype)
+        x = np.pi * (self.unit(n, np.float64) - 0.5)
+        return (median + sigma * (libm(math.tan, x) if np.dtype(dtype) == np.float64 else np.tan(x))).astype(dtype, copy=False)
 
     def log_normal(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
         """``n`` exponentials of normal numbers, drawn one by one."""
-        return np.exp(np.array([self.normal_double() for _ in range(n)]) * std + mean).astype(dtype)
+        x = self._serial(n, mean, std)
+        return (libm(_exp, x) if np.dtype(dtype) == np.float64 else np.exp(x)).astype(dtype, copy=False)
 
     def multinomial(self, rows: np.ndarray, samples: int, replacement: bool) -> np.ndarray:
         """For each row of weights, ``samples`` indices.
@@ -171,44 +191,31 @@ class Stream:
         return out
 
     def poisson(self, rates: np.ndarray) -> np.ndarray:
-        """A Poisson number for each rate: products of uniform numbers below 10 (Knuth), else transformed rejection.
-
-        W. Hoermann, "The transformed rejection method for generating Poisson random variables", 1993: algorithm PTRS.
-        """
-        return np.array([self._poisson(float(r)) for r in rates])
-
-    def _poisson(self, rate: float) -> float:
-        if rate < 0:
-            raise RuntimeError(f"invalid Poisson rate, expected rate >= 0, but got {rate}")
-        if rate == 0:
-            return 0.0
-        if rate < 10:
-            limit, product, x = math.exp(-rate), 1.0, 0
-            while True:
-                product *= float(self.unit(1, np.float64)[0])
-                if product <= limit:
-                    return float(x)
-                x += 1
-        log_rate, root = math.log(rate), math.sqrt(rate)
-        b = 0.931 + 2.53 * root
-        a = -0.059 + 0.02483 * b
-        inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-        v_r = 0.9277 - 3.6224 / (b - 2)
-        while True:
-            u = float(self.unit(1, np.float64)[0]) - 0.5
-            v = float(self.unit(1, np.float64)[0])
-            us = 0.5 - abs(u)
-            k = math.floor((2 * a / us + b) * u + rate + 0.43)
-            if us >= 0.07 and v <= v_r:
-                return float(k)
-            if k < 0 or (us < 0.013 and v > us):
-                continue
-            if math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b) <= -rate + k * log_rate - math.lgamma(k + 1):
-                return float(k)
+        """A Poisson number for each rate."""
+        return self._each(rejection.poisson, rates.astype(np.float64).tolist())
 
     def binomial(self, counts: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-        """Binomial numbers are not drawn yet: torch's algorithm (BTRS and inversion) has not been reproduced."""
-        raise NotImplementedError("torch.binomial is not implemented in torchlike. Known gaps: docs/known-gaps.md")
+        """A number of successes for each pair of a count and a probability (of one dtype, float32 or float64)."""
+        number = counts.dtype.type
+        return self._each(lambda pair, reader: rejection.binomial(*pair, number, reader), zip(counts.tolist(), probabilities.tolist(), strict=True))
+
+    def standard_gamma(self, alphas: np.ndarray) -> np.ndarray:
+        """A float64 gamma number for each shape (float32 or float64): never zero in that dtype."""
+        return np.maximum(np.finfo(alphas.dtype).tiny, self._each(rejection.gamma, alphas).astype(alphas.dtype))
+
+    def dirichlet(self, alphas: np.ndarray) -> np.ndarray:
+        """For each row of concentrations, numbers of sum 1: gamma numbers in float64 over their sum."""
+        dtype = alphas.dtype
+        gammas = self.standard_gamma(alphas.astype(np.float64).reshape(-1)).reshape(alphas.shape)
+        info = np.finfo(dtype)
+        return np.clip((gammas / gammas.sum(-1, keepdims=True)).astype(dtype), info.tiny, np.nextafter(dtype.type(1), dtype.type(0)))
+
+    def _each(self, draw: Any, values: Any) -> np.ndarray:
+        reader = rejection.Reader(self)
+        try:
+            return np.array([draw(value, reader) for value in values], np.float64)
+        finally:
+            reader.close()
 
     # The state of torch's generator as bytes: seed, words left and next, 624 words (each in 8 bytes), the cached normal number,
     # whether it is there, and the same in float32 (which this stream never has).

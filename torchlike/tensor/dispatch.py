@@ -51,7 +51,7 @@ _seen_ints: set[tuple[int, ...]] = set()  # tuples that were found to hold only 
 def ints(x: Any) -> Any:
     """An int, or a tuple of ints from any sequence of them (lists, sizes, tensors, NumPy numbers)."""
     kind = type(x)
-    if kind is int or x is None:
+    if kind is int or x is None or kind is str:  # convolutions take padding="same"
         return x
     if kind is tuple and x in _seen_ints:
         return x
