@@ -46,7 +46,10 @@ e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 from torchlike.version import __version__
 
 # Names that live in modules which are loaded when first needed.
-_LAZY: dict[str, str] = {"save": "torchlike.serialization", "load": "torchlike.serialization", "install": "torchlike.compat", "uninstall": "torchlike.compat"}
+_LAZY: dict[str, str] = {
+    "save": "torchlike.serialization", "load": "torchlike.serialization", "install": "torchlike.compat", "uninstall": "torchlike.compat",
+    "svd_lowrank": "torchlike.lowrank", "pca_lowrank": "torchlike.lowrank",
+}  # fmt: skip
 _SUBMODULES = {m.name for m in _pkgutil.iter_modules(__path__)}
 
 

@@ -264,7 +264,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _feature_dropout(input, p, training, inplace)
 
 
-_ALPHA = -1.7580993408473766  # -scale * alpha of SELU
+_ALPHA = 1.7580993408473766  # scale * alpha of SELU
 
 
 def _alpha_dropout(input: Tensor, p: float, training: bool, inplace: bool, by_feature: bool) -> Tensor:

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import torchlike as torch
 from torchlike.autograd.modes import no_grad
 from torchlike.tensor.tensor import Tensor
@@ -17,8 +19,8 @@ __all__ = [
 ]  # fmt: skip
 
 _GAINS: dict[str, float] = {
-    "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0, "conv_transpose2d": 1.0,
-    "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4,
+    "linear": 1, "conv1d": 1, "conv2d": 1, "conv3d": 1, "conv_transpose1d": 1, "conv_transpose2d": 1,
+    "conv_transpose3d": 1, "sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4,
 }  # fmt: skip
 
 
@@ -50,7 +52,10 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 
 
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None) -> Tensor:
-    """Normal numbers limited to [a, b], by the inverse of the distribution function."""
+    """Normal numbers limited to [a, b], by rejection: of normal numbers where most fall inside, else of uniform ones.
+
+    The draws are made for all elements in each round, as torch 2.13 makes them, so that one seed gives its numbers.
+    """
 
     def below(x: float) -> float:
         return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
@@ -59,14 +64,26 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2
         )
-    with no_grad():
-        low, high = below((a - mean) / std), below((b - mean) / std)
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        tensor.clamp_(min=a, max=b)
+    if tensor.is_meta:
         return tensor
+    with no_grad():
+        if below((b - mean) / std) - below((a - mean) / std) > 0.3:
+            low, high = (torch.tensor(x, dtype=tensor.dtype).item() for x in (a, b))
+            values = tensor.normal_(mean, std, generator=generator).clone()
+            outside = (values < low) | (values > high)
+            while bool(outside.any()):
+                values = torch.where(outside, torch.empty_like(values).normal_(mean, std, generator=generator), values)
+                outside = (values < low) | (values > high)
+            return tensor.copy_(values)
+        peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+        values, pending = tensor, None
+        while pending is None or bool(pending.any()):
+            drawn = torch.empty_like(tensor).uniform_(a, b, generator=generator)
+            density = ((drawn - mean) / std) ** 2 * -0.5 - peak
+            rejected = torch.empty_like(tensor).uniform_(generator=generator).log() > density
+            values = drawn if pending is None else torch.where(pending, drawn, values)
+            pending = rejected if pending is None else pending & rejected
+        return tensor.copy_(values)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

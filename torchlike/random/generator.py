@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -119,6 +120,20 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
         set_rng_state(state)
 
 
+_thread = threading.local()
+
+
+@contextlib.contextmanager
+def thread_generator(generator: Generator) -> Iterator[Generator]:
+    """A block in which this thread draws from a generator of its own when it names none: a data loader's worker thread."""
+    before = thread_safe_generator()
+    _thread.generator = generator
+    try:
+        yield generator
+    finally:
+        _thread.generator = before
+
+
 def thread_safe_generator() -> Generator | None:
-    """The generator of a data loader's worker; None in the main process."""
-    return None
+    """The generator of this thread (a data loader's worker); None where the default generator serves."""
+    return getattr(_thread, "generator", None)

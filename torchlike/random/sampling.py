@@ -12,7 +12,7 @@ import numpy as np
 
 from torchlike.autograd import tape
 from torchlike.ops import promotion
-from torchlike.random.generator import default_generator
+from torchlike.random.generator import default_generator, thread_safe_generator
 from torchlike.random.streams import Stream
 from torchlike.tensor.device import engine_device, from_engine
 from torchlike.tensor import dtypes
@@ -26,8 +26,10 @@ from torchlike.tensor.tensor import Tensor
 
 
 def stream_of(generator: Any) -> Stream:
-    """The stream of a generator argument (None means the default generator)."""
-    return (default_generator if generator is None else generator).stream
+    """The stream of a generator argument: None means the thread's own generator if it has one, else the default one."""
+    if generator is None:
+        generator = thread_safe_generator() or default_generator
+    return generator.stream
 
 
 def _made(array: np.ndarray, shape: tuple[int, ...], device: Any, requires_grad: bool, out: Any = None) -> Tensor:
@@ -68,7 +70,7 @@ def _unit(s: Stream, n: int, dtype: np.dtype, name: str) -> np.ndarray:
 
 def _gauss(s: Stream, n: int, dtype: np.dtype) -> np.ndarray:
     if promotion.is_complex(dtype):
-        return _complex(lambda m, d: s.normal(m, 0.0, math.sqrt(0.5), d), n, dtype)
+        return _complex(lambda m, d: s.normal(m, 0.0, 1 / math.sqrt(2.0), d), n, dtype)
     if promotion.kind(dtype) < 2:
         raise NotImplementedError(f'"normal_kernel_cpu" not implemented for \'{dtypes.of_numpy(dtype).name.capitalize()}\'')
     return s.normal(n, 0.0, 1.0, dtype)
@@ -175,6 +177,13 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = Non
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     numpy = np.dtype(np.int64) if dtype is None and out is None else out._value.aval.dtype if dtype is None else dtypes.numpy_of(dtype)
+    if promotion.is_complex(numpy) or numpy.kind == "b":
+        raise NotImplementedError(f"\"randperm\" not implemented for '{_scalar_name(numpy)}'")
+    limit = exact_limit(numpy)
+    if n > limit and numpy.kind in "iu":
+        raise RuntimeError(f"value cannot be converted to type {numpy.name}_t without overflow")
+    if n > limit + 1 and numpy.kind not in "iu":
+        raise RuntimeError(f"n cannot be greater than {limit + 1} for {_scalar_name(numpy)} type.")
     return _made(np.asarray(stream_of(generator).permutation(n)).astype(numpy), (n,), device, requires_grad, out)
 
 
@@ -190,21 +199,29 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
         shape = _size((size,))
         drawn = stream_of(generator).normal(math.prod(shape), float(mean), float(std), _float_dtype(dtype, out))
         return _made(drawn, shape, device, requires_grad, out)
+    if isinstance(std, Tensor):
+        if promotion.is_complex(std._value.aval.dtype):
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if std.numel() and bool((std < 0).any()):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
     like = mean if isinstance(mean, Tensor) else std
-    if isinstance(std, Tensor) and std.numel() and bool((std < 0).any()):
-        raise RuntimeError("normal expects all elements of std >= 0.0")
+    numpy = like._value.aval.dtype
     shape = np.broadcast_shapes(*(t.shape for t in (mean, std) if isinstance(t, Tensor)))
-    noise = Tensor._from_numpy(np.asarray(stream_of(generator).normal(math.prod(shape), 0.0, 1.0, like._value.aval.dtype)).reshape(shape))
-    with tape_off():
-        t = noise * std + mean
-    return write_out(out, t) if out is not None else t
-
-
-def tape_off() -> Any:
-    """A block outside the graph."""
-    from torchlike.autograd.modes import no_grad
-
-    return no_grad()
+    n, s = math.prod(shape), stream_of(generator)
+    # As torch: standard numbers (of the number ``std``, if it is one), times a tensor of deviations, plus the mean, each step
+    # rounded. On the host, because XLA would fuse them.
+    by = 1.0 if isinstance(std, Tensor) else float(std)
+    if promotion.is_complex(numpy):
+        drawn = _complex(lambda m, d: s.normal(m, 0.0, by / math.sqrt(2.0), d), n, numpy)
+    elif promotion.kind(numpy) < 2:
+        raise NotImplementedError(f'"normal_kernel_cpu" not implemented for \'{_type_name(like)}\'')
+    else:
+        drawn = s.normal(n, 0.0, by, numpy)
+    drawn = drawn.reshape(shape)
+    if isinstance(std, Tensor):
+        drawn = (drawn * std._host()).astype(numpy)
+    drawn = (drawn + (mean._host() if isinstance(mean, Tensor) else numpy.type(mean))).astype(numpy)
+    return _made(drawn, shape, like.device if device is None else device, requires_grad, out)
 
 
 @facade()
@@ -247,11 +264,11 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     if not replacement and num_samples > input.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     host = input._host()
-    wide = host.astype(np.float32) if host.dtype.kind == "V" else host
+    wide = host.astype(np.float32) if host.dtype.itemsize == 2 else host
     if not np.isfinite(wide).all() or (wide < 0).any():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    rows = wide.reshape(-1, wide.shape[-1])
-    if (rows.sum(-1) <= 0).any():
+    rows = host.reshape(-1, wide.shape[-1])
+    if (wide.sum(-1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     drawn = np.asarray(stream_of(generator).multinomial(rows, num_samples, bool(replacement)))
     return _made(drawn.reshape((*input.shape[:-1], num_samples)), (*input.shape[:-1], num_samples), input.device, False, out)
@@ -260,16 +277,57 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 @facade()
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Poisson numbers with the rates ``input``."""
+    _float_only(input, "poisson_cpu", half=True)
     drawn = stream_of(generator).poisson(input._host().reshape(-1))
-    return Tensor._from_numpy(np.asarray(drawn).reshape(input.shape).astype(input._value.aval.dtype))
+    return _like(input, drawn)
 
 
 @facade(method=False)
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Binomial numbers with the given counts and probabilities."""
+    for name, t in (("count", count), ("prob", prob)):
+        if not t.is_floating_point():
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {_type_name(t)}")
+    _float_only(count, "binomial_cpu")
+    if count.dtype != prob.dtype:
+        raise RuntimeError(f"Found dtype {_type_name(prob)} but expected {_type_name(count)}")
     n, p = np.broadcast_arrays(count._host(), prob._host())
     drawn = stream_of(generator).binomial(n.reshape(-1), p.reshape(-1))
-    return Tensor._from_numpy(np.asarray(drawn).reshape(n.shape).astype(count._value.aval.dtype))
+    return _like(count, drawn, n.shape)
+
+
+@facade(method=False)
+def _standard_gamma(self: Tensor, generator: Any = None) -> Tensor:
+    """Gamma numbers of the shapes ``self`` and scale 1; outside the graph (torch has a derivative here)."""
+    _float_only(self, "gamma_cpu")
+    return _like(self, stream_of(generator).standard_gamma(self._host().reshape(-1)))
+
+
+@facade(method=False)
+def _sample_dirichlet(self: Tensor, generator: Any = None) -> Tensor:
+    """Dirichlet numbers of the concentrations in the last dimension; outside the graph (torch has a derivative here)."""
+    _float_only(self, "dirichlet")
+    return _like(self, stream_of(generator).dirichlet(self._host()))
+
+
+def _scalar_name(dtype: np.dtype) -> str:
+    """torch's name of a dtype in its messages: ``Long, ComplexFloat``."""
+    return Tensor._from_numpy(np.zeros(0, dtype)).type().rpartition(".")[2].removesuffix("Tensor")
+
+
+def _type_name(t: Tensor) -> str:
+    return _scalar_name(t._value.aval.dtype)
+
+
+def _float_only(t: Tensor, kernel: str, half: bool = False) -> None:
+    if not t.is_floating_point() or (not half and t.element_size() == 2):
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_type_name(t)}'")
+
+
+def _like(t: Tensor, drawn: Any, shape: Any = None) -> Tensor:
+    """Drawn numbers as a tensor of the dtype and device of ``t``."""
+    made = Tensor._from_numpy(np.asarray(drawn).astype(t._value.aval.dtype).reshape(t.shape if shape is None else shape), device="cpu")
+    return made if t._value.aval.device == "cpu" else made.to(t.device)
 
 
 # -- in place ------------------------------------------------------------------------------------------------------------
@@ -323,26 +381,39 @@ def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Any = 
     aval = input._value.aval
     s = stream_of(generator)
     if promotion.is_complex(aval.dtype):
-        drawn = _complex(lambda m, d: s.normal(m, 0.0, math.sqrt(0.5), d), aval.size, aval.dtype)
-        return _fill(input, drawn * std + mean)
+        # Real and imaginary part have half the variance each; torch adds the mean to both.
+        return _fill(input, _complex(lambda m, d: s.normal(m, float(mean), std / math.sqrt(2.0), d), aval.size, aval.dtype))
     if promotion.kind(aval.dtype) < 2:
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{input.dtype.name.capitalize()}'")
     draw = s.normal if input._dense or input.is_contiguous() else s.normal_serial
     return _fill(input, draw(aval.size, float(mean), float(std), aval.dtype))
 
 
+def exact_limit(dtype: np.dtype) -> int:
+    """The largest integer up to which a dtype has all integers."""
+    if dtype.kind == "b":
+        return 1
+    return int(np.iinfo(dtype).max) if dtype.kind in "iu" else {8: 2**53, 4: 2**24}.get(dtype.itemsize, 2**11 if dtype == np.float16 else 2**8)
+
+
 @facade(function=False)
-def random_(input: Tensor, from_: Any = None, to: Any = None, *, generator: Any = None, **kwargs: Any) -> Tensor:
-    """Fill with integers: of the dtype's whole range, below ``to``, or of [from, to)."""
-    low = kwargs.pop("from", from_)
+def random_(input: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+    """Fill with integers: of the dtype's whole range, below ``to``, or of [from, to); ``to`` None means the dtype's largest."""
+    names = dict(zip(("from", "to"), args, strict=False)) if len(args) > 1 or "to" in kwargs else dict(zip(("to",), args, strict=False))
+    low, to = kwargs.get("from", names.get("from")), kwargs.get("to", names.get("to"))
+    unbounded = to is None and low is not None
     input._check_inplace()
     aval = input._value.aval
     s = stream_of(generator)
+    if promotion.is_complex(aval.dtype):
+        if low is None and to is None:
+            raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for '{_type_name(input)}'")
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if low is None and to is None:
         return _fill(input, s.random(aval.size, aval.dtype))
-    if to is None:
-        low, to = 0, low
     low = 0 if low is None else low
+    if unbounded:
+        to = exact_limit(aval.dtype) + 1
     if low >= to:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={to}")
     return _fill(input, s.randint(aval.size, int(low), int(to)))
@@ -355,8 +426,17 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     host = p._host() if isinstance(p, Tensor) else float(p)
     if not isinstance(p, Tensor) and not 0 <= host <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={host}")
+    if input.is_complex():
+        raise NotImplementedError(f"\"bernoulli_{'tensor_cpu_self' if isinstance(p, Tensor) else 'scalar_cpu'}_\" not implemented for '{_type_name(input)}'")
     _check_probability(host)
     return _fill(input, stream_of(generator).bernoulli(input.numel(), _flat(host, input._value.aval.shape)))
+
+
+def _continuous(t: Tensor, name: str) -> None:
+    if not t.is_floating_point():
+        raise RuntimeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you specified {_type_name(t)}"
+        )
 
 
 @facade(function=False)
@@ -365,6 +445,7 @@ def exponential_(input: Tensor, lambd: float = 1, *, generator: Any = None) -> T
     input._check_inplace()
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    _continuous(input, "Exponential")
     aval = input._value.aval
     return _fill(input, stream_of(generator).exponential(aval.size, float(lambd), aval.dtype))
 
@@ -373,6 +454,8 @@ def exponential_(input: Tensor, lambd: float = 1, *, generator: Any = None) -> T
 def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill with geometric numbers of success probability ``p``."""
     input._check_inplace()
+    if promotion.is_complex(input._value.aval.dtype) or input._value.aval.dtype.kind == "b":
+        raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{_type_name(input)}'")
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     aval = input._value.aval
@@ -383,6 +466,9 @@ def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
 def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with Cauchy numbers."""
     input._check_inplace()
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    _continuous(input, "Cauchy")
     aval = input._value.aval
     return _fill(input, stream_of(generator).cauchy(aval.size, float(median), float(sigma), aval.dtype))
 
@@ -393,5 +479,6 @@ def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: An
     input._check_inplace()
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    _float_only(input, "log_normal_cpu", half=True)
     aval = input._value.aval
     return _fill(input, stream_of(generator).log_normal(aval.size, float(mean), float(std), aval.dtype))

@@ -17,6 +17,12 @@ def _exp(x: float) -> float:
     return math.exp(x) if x < 709 else float(np.exp(x))  # math.exp raises where the C library answers infinity
 
 
+def _narrow(x: np.ndarray, dtype: Any) -> np.ndarray:
+    """float64 numbers in another dtype: half precision by way of float32, as torch's conversion rounds."""
+    dtype = np.dtype(dtype)
+    return (x.astype(np.float32) if dtype.itemsize == 2 else x).astype(dtype, copy=False)
+
+
 class Stream:
     """The state of a ``torch.Generator`` on the CPU."""
 
@@ -96,7 +102,7 @@ class Stream:
 
     def normal_serial(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
         """``n`` normal numbers drawn one by one: what torch does for few or for tensors that are not contiguous."""
-        return self._serial(n, mean, std).astype(dtype, copy=False)
+        return _narrow(self._serial(n, mean, std), dtype)
 
     def _serial(self, n: int, mean: float, std: float) -> np.ndarray:
         """``n`` float64 numbers; the second of a pair that is left over is kept for the next call."""
@@ -118,7 +124,10 @@ class Stream:
         """``n`` integers in [low, high): one word each, or two when the range has 28 bits or more."""
         span = high - low
         if span >= 1 << 28:
-            return (self.words64(n) % np.uint64(span)).astype(np.int64) + low
+            words = self.words64(n)
+            if span < 1 << 64:  # the whole range of int64 keeps the words as they are
+                words %= np.uint64(span)
+            return (words + np.uint64(low % (1 << 64))).view(np.int64)
         return (self.words(n) % np.uint64(span)).astype(np.int64) + low
 
     def permutation(self, n: int) -> np.ndarray:
@@ -156,7 +165,7 @@ class Stream:
         x = -self.unit(n, np.float64)
         # Only float64 shows the last bit of the logarithm.
         logs = libm(math.log1p, x) if np.dtype(dtype) == np.float64 else np.log1p(x)
-        return (-1.0 / rate * logs).astype(dtype, copy=False)
+        return _narrow(-1.0 / rate * logs, dtype)
 
     def geometric(self, n: int, p: float, dtype: Any) -> np.ndarray:
         """``n`` numbers of trials up to the first success."""
@@ -166,12 +175,12 @@ class Stream:
     def cauchy(self, n: int, median: float, sigma: float, dtype: Any) -> np.ndarray:
         """``n`` Cauchy numbers."""
         x = np.pi * (self.unit(n, np.float64) - 0.5)
-        return (median + sigma * (libm(math.tan, x) if np.dtype(dtype) == np.float64 else np.tan(x))).astype(dtype, copy=False)
+        return _narrow(median + sigma * (libm(math.tan, x) if np.dtype(dtype) == np.float64 else np.tan(x)), dtype)
 
     def log_normal(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
         """``n`` exponentials of normal numbers, drawn one by one."""
         x = self._serial(n, mean, std)
-        return (libm(_exp, x) if np.dtype(dtype) == np.float64 else np.exp(x)).astype(dtype, copy=False)
+        return _narrow(libm(_exp, x) if np.dtype(dtype) == np.float64 else np.exp(x), dtype)
 
     def multinomial(self, rows: np.ndarray, samples: int, replacement: bool) -> np.ndarray:
         """For each row of weights, ``samples`` indices.
@@ -180,14 +189,19 @@ class Stream:
         of the weights is searched for uniform numbers.
         """
         if not replacement or samples == 1:
-            race = rows / self.exponential(rows.size, 1.0, rows.dtype).reshape(rows.shape)
+            race = (rows / self.exponential(rows.size, 1.0, rows.dtype).reshape(rows.shape)).astype(np.float64)
+            if samples == 1:
+                return race.argmax(1)[:, None]
             return np.argsort(-race, axis=1, kind="stable")[:, :samples]
-        out = np.empty((len(rows), samples), np.int64)
-        for i, row in enumerate(rows):
-            total = np.cumsum(row, dtype=row.dtype)
-            total = total / total[-1]
-            total[-1] = 1
-            out[i] = np.searchsorted(total, self.unit(samples, np.float64))
+        # torch's kernel adds up half precision in float32.
+        wide = rows if rows.dtype.itemsize > 2 else rows.astype(np.float32)
+        totals = np.cumsum(wide, axis=1, dtype=wide.dtype)
+        totals /= totals[:, -1:]
+        totals[:, -1] = 1
+        u = self.unit(len(rows) * samples, np.float64).reshape(-1, samples)
+        out = np.empty(u.shape, np.int64)
+        for i, total in enumerate(totals):
+            out[i] = np.searchsorted(total, u[i])
         return out
 
     def poisson(self, rates: np.ndarray) -> np.ndarray:

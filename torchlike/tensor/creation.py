@@ -49,8 +49,8 @@ def _finish(t: Tensor, requires_grad: bool, out: Any = None) -> Tensor:
 # -- from data --------------------------------------------------------------------------------------------------------
 
 
-def infer(data: Any) -> np.ndarray:
-    """Python data as an array with the dtype that torch infers."""
+def infer(data: Any, wide: bool = False) -> np.ndarray:
+    """Python data as an array with the dtype that torch infers; ``wide`` keeps Python floats in float64, to be cast later."""
     if isinstance(data, np.ndarray):
         if data.dtype.kind == "O" or data.dtype.kind in "SU":
             raise TypeError(
@@ -62,24 +62,26 @@ def infer(data: Any) -> np.ndarray:
     if isinstance(data, np.generic):
         return np.asarray(data)
     if isinstance(data, (bool, int, float, complex)):
-        return _numbers(data)
+        return _numbers(data, wide)
     if isinstance(data, Tensor):
         return data.detach()._host()
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return infer(np.asarray(data))
     if isinstance(data, (list, tuple, range)) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict, set)):
-        return _sequence(data if isinstance(data, (list, tuple)) else list(data))
+        return _sequence(data if isinstance(data, (list, tuple)) else list(data), wide)
     if isinstance(data, str):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 
-def _numbers(data: Any) -> np.ndarray:
+def _numbers(data: Any, wide: bool) -> np.ndarray:
     """Numbers, or nested lists of numbers, as an array of torch's dtype for them."""
     try:
         array = np.array(data)
     except ValueError as error:
         raise _ragged(data) from error
+    if array.dtype.kind in "fc" and wide:
+        return array
     if array.dtype.kind == "f":
         return array.astype(promotion.default_dtype())
     if array.dtype.kind == "c":
@@ -89,7 +91,7 @@ def _numbers(data: Any) -> np.ndarray:
     return array
 
 
-def _sequence(data: Sequence[Any]) -> np.ndarray:
+def _sequence(data: Sequence[Any], wide: bool) -> np.ndarray:
     kinds = _leaf_kinds(data)
     if not kinds:
         try:
@@ -97,15 +99,12 @@ def _sequence(data: Sequence[Any]) -> np.ndarray:
         except ValueError as error:
             raise _ragged(data) from error
     if kinds <= {bool, int, float, complex}:
-        array = _numbers(data)
-        if bool in kinds and len(kinds) > 1 and array.dtype.kind == "b":
-            return array
-        return array
+        return _numbers(data, wide)
     if str in kinds or bytes in kinds:
         raise TypeError("new(): invalid data type 'str'")
     if type(None) in kinds:
         raise RuntimeError("Could not infer dtype of NoneType")
-    items = [infer(x) for x in data]
+    items = [infer(x, wide) for x in data]
     shapes = {i.shape for i in items}
     if len(shapes) > 1:
         raise _ragged(data)
@@ -170,7 +169,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     if is_tracer(data) or isinstance(data, jax.Array):
         out = Tensor._wrap(from_array(data))
         return _finish(convert(out, None, numpy), requires_grad)
-    array = infer(data)
+    array = infer(data, wide=numpy is not None)
     if numpy is not None and array.dtype != numpy:
         array = _cast(array, numpy, data)
     else:

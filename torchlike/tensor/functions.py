@@ -143,3 +143,15 @@ def apply_(input: Tensor, callable: Any) -> Tensor:
     flat = [callable(x.item()) for x in host.ravel()]
     input.copy_(Tensor._from_numpy(np.array(flat, host.dtype).reshape(host.shape)))
     return input
+
+
+@facade(method=False, override=False)
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Whether autocast is on: it does not exist here yet."""
+    return False
+
+
+@facade(method=False, override=False)
+def get_autocast_dtype(device_type: str) -> dtypes.dtype:
+    """The dtype that autocast would use."""
+    return dtypes.NAMES["bfloat16" if device_type == "cpu" else "float16"]

@@ -17,7 +17,7 @@ registry = Registry()
 registry.load(ops.modules())
 
 FACADES = [shape, conversion, creation, functions]
-for _name in ("functions_dynamic", "functions_linalg"):
+for _name in ("functions_dynamic", "functions_linalg", "functions_windows"):
     if importlib.util.find_spec(f"torchlike.tensor.{_name}"):
         FACADES.append(importlib.import_module(f"torchlike.tensor.{_name}"))
 

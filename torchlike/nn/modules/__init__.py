@@ -1,5 +1,6 @@
 """The layers of ``torch.nn``, a file a family."""
 
+from torchlike.nn.modules import utils
 from torchlike.nn.modules.activation import (
     CELU,
     ELU,

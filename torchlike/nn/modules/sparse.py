@@ -16,7 +16,7 @@ def _padding(padding_idx: int | None, n: int) -> int | None:
     if padding_idx is None:
         return None
     if not -n <= padding_idx < n:
-        raise AssertionError("padding_idx must be within num_embeddings")
+        raise AssertionError("Padding_idx must be within num_embeddings")
     return padding_idx + n if padding_idx < 0 else padding_idx
 
 

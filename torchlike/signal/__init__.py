@@ -1,0 +1,5 @@
+"""``torch.signal``."""
+
+from torchlike.signal import windows
+
+__all__ = ["windows"]
