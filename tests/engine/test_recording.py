@@ -2,6 +2,7 @@
 
 import gc
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -64,6 +65,15 @@ def test_a_loop_is_inferred_and_compiled_once(add, stats):
     assert add.lowered == 1, "one shape inference for fifty equal calls"
     assert counts["recorded"] == 50 and counts["misses"] == 10
     assert counts["compilations"] == 1 and counts["flushes"] == 5
+
+
+def test_an_operator_is_traced_once_for_equal_operands():
+    once = op("once", chex.assert_max_traces(lambda a, b: a * b, n=1))
+    x = value(1, 2)
+    for _ in range(3):
+        assert read(call(once, call(once, x, x), x)).tolist() == [1, 8]
+    with pytest.raises(AssertionError):
+        call(once, value(1, 2, 3), value(1, 2, 3))  # another shape is another trace
 
 
 def test_only_what_is_alive_is_returned(add):

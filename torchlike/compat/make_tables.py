@@ -32,13 +32,15 @@ DEPTH = {
 }  # fmt: skip
 SKIPPED = ("torch.testing._internal.common_methods_invocations", "torch.testing._internal.opinfo", "torch._meta_registrations",
            "torch.testing._internal.common_modules", "torch._inductor.lowering")  # fmt: skip
+# Modules with a name like Python's own.
+DUNDER = ("torch.__config__", "torch.__future__")
 # Real names that ``dir()`` does not show: namespaces that are filled when they are asked.
-DYNAMIC = {"torch.ops": "f:import_module load_library\tv:torchvision"}
+DYNAMIC = {"torch": "m:__config__ __future__ _dynamo _export _inductor onnx", "torch.ops": "f:import_module load_library\tv:torchvision"}
 
 
 def wanted(module: str) -> bool:
     """Whether the module belongs in the table."""
-    if "__" in module or ".test." in module or module.endswith(("_test", "conftest")):
+    if ("__" in module and module not in DUNDER) or ".test." in module or module.endswith(("_test", "conftest")):
         return False
     if module.startswith(SKIPPED):
         return False
@@ -73,6 +75,12 @@ def belongs(module: ModuleType, name: str, value: Any, root: str) -> bool:
 def names_of(module: ModuleType, root: str) -> dict[str, list[str]]:
     """The module's names by kind."""
     found: dict[str, list[str]] = {}
+    inner = vars(module).get("m")
+    if inspect.ismodule(inner) and inner.__name__ == module.__name__:  # torch.backends: properties around a module
+        found = names_of(inner, root)
+        properties = [name for name, value in vars(type(module)).items() if hasattr(type(value), "__set__") and not name.startswith("_")]
+        found["v"] = sorted({*found.get("v", ()), *properties})
+        return found
     exported = set(vars(module).get("__all__", ()))
     for name in sorted({*dir(module), *exported}):
         try:

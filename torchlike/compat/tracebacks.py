@@ -76,7 +76,9 @@ def _is_a_fault_of_ours(error: BaseException, trace: TracebackType | None) -> bo
     last = None
     while trace is not None:
         last, trace = trace, trace.tb_next
-    return not isinstance(error, IndexError) and last is not None and last.tb_frame.f_code.co_filename.startswith((_OURS, _JAX))
+    if last is None or isinstance(error, IndexError) or last.tb_frame.f_code.co_name == "__getattr__":
+        return False
+    return last.tb_frame.f_code.co_filename.startswith((_OURS, _JAX))
 
 
 def print_exception(error: BaseException, trace: TracebackType | None) -> None:
