@@ -69,5 +69,5 @@ def test_importing_is_cheap_and_initialises_no_backend():
         "assert not jax.config.jax_enable_x64\n"
         "print(spent)"
     )
-    best = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(3))
+    best = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(5))
     assert best < 0.3, f"import torchlike took {best:.2f} s more than import jax"

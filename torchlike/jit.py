@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import typing
-
 from typing import Any, Final, TypeVar
 
 __all__ = ["Attribute", "Error", "Final", "annotate", "export", "final", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "script",

@@ -91,7 +91,9 @@ def test_the_end(tmp_path, source, status, error):
 def test_ctrl_c(tmp_path):
     (tmp_path / "script.py").write_text("print('ready', flush=True)\nimport time\ntime.sleep(60)\n")
     process = subprocess.Popen([sys.executable, "-m", "torchlike", "run", "script.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+                               text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+                               # a test run in the background may have the signal ignored, which children inherit
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # fmt: skip
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)

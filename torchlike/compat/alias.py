@@ -12,6 +12,7 @@ import builtins
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -87,7 +88,7 @@ def _install_everywhere() -> None:
     sys.modules["torch"] = torchlike
     shown_names.as_torchs()
     on_load.append(shown_names.rename)
-    for name in _ABSENT:
+    for name in (*_ABSENT, *(root for root in ALIASED if find_spec(ours(root)) is None)):
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]
 
 

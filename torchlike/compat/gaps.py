@@ -108,9 +108,11 @@ class Missing:
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         refuse(self._full_name)
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):  # asked by typing, inspect, copy, ... of any object
             raise AttributeError(name)
+        if self._full_name.startswith("torch.ops."):  # operators are named without being called: tables, decorators
+            return placeholder(f"{self._full_name}.{name}", names.VALUE)
         refuse(f"{self._full_name}.{name}")
 
     def __bool__(self) -> NoReturn:

@@ -69,7 +69,7 @@ def belongs(module: ModuleType, name: str, value: Any, root: str) -> bool:
         return type(value).__module__.partition(".")[0] == root or home in ("builtins", module.__name__)
     if not any(part.startswith("_") for part in module.__name__.split(".")) or module.__name__.startswith("torch._C"):
         return True
-    return home.startswith(module.__name__) and not name.startswith("_")
+    return home.startswith(module.__name__) and (not name.startswith("_") or (home == module.__name__ and home.count(".") <= 2))
 
 
 def names_of(module: ModuleType, root: str) -> dict[str, list[str]]:

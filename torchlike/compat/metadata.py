@@ -50,6 +50,8 @@ class MetadataFinder(DistributionFinder):
         """The stand-ins that the context asks for; all of them when it names none."""
         wanted = getattr(context, "name", None)
         for package in self._packages:
+            if sys.modules.get(package.metadata["Name"], package) is None:  # torchlike has no part that stands for it
+                continue
             if wanted is None or re.sub(r"[-_.]+", "-", wanted).lower() == package.metadata["Name"]:
                 yield package
 

@@ -687,7 +687,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     if var.size() != input.size():
         if input.size()[:-1] == var.size():
             var = var.unsqueeze(-1)
-        elif not (input.size()[:-1] == var.size()[:-1] and var.size(-1) == 1 or input.dim() == var.dim() and all(v in (1, i) for v, i in zip(var.shape, input.shape, strict=True))):
+        elif not ((input.size()[:-1] == var.size()[:-1] and var.size(-1) == 1) or (input.dim() == var.dim() and all(v in (1, i) for v, i in zip(var.shape, input.shape, strict=True)))):
             raise ValueError("var is of incorrect size")
     reduction = _reduction(None, None, reduction)
     var = var.clone()

@@ -7,8 +7,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 import torchlike as torch
 from torchlike.autograd.modes import no_grad
 from torchlike.tensor.tensor import Tensor

@@ -252,7 +252,6 @@ def rnn_layer(
     relu: bool = False,
 ):
     """One direction of one Elman layer (tanh or ReLU): outputs ``(T, N, H)`` and the last hidden state."""
-
     turned = w_hh.T
 
     def step(h, at):

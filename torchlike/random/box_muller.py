@@ -22,19 +22,28 @@ _F, _D = np.float32, np.float64
 _LOG = (-1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1,
         3.3333331174e-1)  # fmt: skip
 _PI_OVER_4 = (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
-# XLA runs the polynomials about three times as fast as NumPy, after 0.2 s of compilation: in blocks of one size, when that pays.
+# XLA runs the polynomials twenty times as fast as NumPy, after some 0.3 s of compilation: in blocks of one size, once a process
+# has drawn enough numbers for that to pay.
 BLOCK = 1 << 16
 LARGE = 1 << 20
+SMALL = 1 << 12  # at most these are NumPy's always; its intermediate results stay in the cache
+_drawn = 0
 _PROCESS = os.getpid()
 
 
-def _polynomials(np_: Any, bits: Callable[[Any], Any], floats: Callable[[Any], Any], u: Any) -> Any:
-    """Uniform numbers ``(blocks, 2, 8)`` to normal ones; ``np_`` is NumPy or ``jax.numpy``."""
+def _polynomials(np_: Any, bits: Callable[[Any], Any], floats: Callable[[Any], Any], u: Any, contracted: bool = False) -> Any:
+    """Uniform numbers ``(blocks, 2, 8)`` to normal ones; ``np_`` is NumPy or ``jax.numpy``.
 
-    def fma(a: Any, b: Any, c: Any) -> Any:
+    ``contracted`` leaves it to the compiler to fuse products and sums.
+    """
+
+    def exact(a: Any, b: Any, c: Any) -> Any:
         b = _D(b) if isinstance(b, _F) else b.astype(_D)
         c = _D(c) if isinstance(c, _F) else c.astype(_D)
         return (a.astype(_D) * b + c).astype(_F)
+
+    def fma(a: Any, b: Any, c: Any) -> Any:
+        return a * b + c if contracted else exact(a, b, c)
 
     x = _F(1) - u[:, 0]
     i = bits(x)
@@ -54,7 +63,8 @@ def _polynomials(np_: Any, bits: Callable[[Any], Any], floats: Callable[[Any], A
     x = _F(2 * np.pi) * u[:, 1]
     j = ((x * _F(1.27323954473516)).astype(np.int32) + 1) & ~1
     y = j.astype(_F)
-    for c in _PI_OVER_4:
+    x = exact(y, _F(_PI_OVER_4[0]), x)  # between two products a compiler might fuse the wrong one
+    for c in _PI_OVER_4[1:]:
         x = fma(y, _F(c), x)
     z = x * x
     cosine = fma(fma(z, _F(2.443315711809948e-5), _F(-1.388731625493765e-3)), z, _F(4.166664568298827e-2)) * z
@@ -69,34 +79,64 @@ def _polynomials(np_: Any, bits: Callable[[Any], Any], floats: Callable[[Any], A
 
 
 @functools.cache
-def _compiled() -> Any:
+def _compiled() -> Callable[[np.ndarray], Any]:
+    """Normals of ``BLOCK`` numbers by XLA: the fast way if its fused multiply-adds give NumPy's bits on this machine."""
     import jax
     import jax.numpy as jnp
 
-    def run(u: Any) -> Any:
-        u = u.reshape(-1, 2, 8)
-        return _polynomials(jnp, lambda x: jax.lax.bitcast_convert_type(x, np.int32), lambda x: jax.lax.bitcast_convert_type(x, np.float32), u).reshape(-1)
-
     cpu = jax.local_devices(backend="cpu")[0]
-    sharding = jax.sharding.SingleDeviceSharding(cpu)
-    with jax.enable_x64(True):
-        return jax.jit(run).lower(jax.ShapeDtypeStruct((BLOCK,), np.dtype(np.float32), sharding=sharding)).compile()
+    shape = jax.ShapeDtypeStruct((BLOCK,), np.dtype(np.float32), sharding=jax.sharding.SingleDeviceSharding(cpu))
+
+    def build(contracted: bool) -> Any:
+        def run(u: Any) -> Any:
+            bits, floats = (lambda x: jax.lax.bitcast_convert_type(x, np.int32)), (lambda x: jax.lax.bitcast_convert_type(x, np.float32))
+            return _polynomials(jnp, bits, floats, u.reshape(-1, 2, 8), contracted).reshape(-1)
+
+        with jax.enable_x64(True):
+            compiled = jax.jit(run).lower(shape).compile()
+        return compiled
+
+    fast = build(True)
+    trial = np.random.Generator(np.random.PCG64(0)).integers(0, 1 << 24, BLOCK).astype(_F) * _F(2.0**-24)
+    return fast if np.array_equal(np.asarray(fast(trial)), _by_numpy(trial)) else build(False)
 
 
-def normals32(u: np.ndarray) -> np.ndarray:
-    """Standard normal float32 numbers from as many uniform ones, a multiple of 16."""
-    out = np.empty_like(u)
-    done = 0
-    if u.size >= LARGE and os.getpid() == _PROCESS:  # XLA must not run in a forked child
-        run = _compiled()
-        while u.size - done >= BLOCK:
-            out[done:done + BLOCK] = np.asarray(run(u[done:done + BLOCK]))
-            done += BLOCK
-    small = 1 << 14  # values in the cache of one core
-    for start in range(done, u.size, small):
-        part = u[start:start + small].reshape(-1, 2, 8)
-        out[start:start + small] = _polynomials(np, lambda x: x.view(np.int32), lambda i: i.astype(np.int32, copy=False).view(_F), part).reshape(-1)
+def _by_numpy(u: np.ndarray) -> np.ndarray:
+    return _polynomials(np, lambda x: x.view(np.int32), lambda i: i.astype(np.int32, copy=False).view(_F), u.reshape(-1, 2, 8)).reshape(-1)
+
+
+def normals32(n: int, draw: Callable[[int], np.ndarray], finish: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """``n`` normal float32 numbers, a multiple of 16, from the uniform ones that ``draw`` gives; ``finish`` scales a block."""
+    global _drawn
+    _drawn += n
+    if n <= SMALL:
+        return finish(_by_numpy(draw(n)))
+    out = np.empty(n, _F)
+    if _drawn < LARGE or os.getpid() != _PROCESS:  # XLA must not run in a forked child
+        for start in range(0, n, SMALL):
+            stop = min(start + SMALL, n)
+            out[start:stop] = finish(_by_numpy(draw(stop - start)))
+        return out
+    run = _compiled()
+    before: tuple[int, int, Any] | None = None
+    for start in range(0, n, BLOCK):
+        size = min(BLOCK, n - start)
+        u = draw(size)
+        if size < BLOCK:  # a padded block takes less time than NumPy or a second compilation
+            u = np.concatenate([u, np.zeros(BLOCK - size, _F)])
+        result = run(u)
+        # XLA works on this block while the next one is drawn.
+        if before is not None:
+            _take(out, before, finish)
+        before = start, size, result
+    if before is not None:
+        _take(out, before, finish)
     return out
+
+
+def _take(out: np.ndarray, block: tuple[int, int, Any], finish: Callable[[np.ndarray], np.ndarray]) -> None:
+    start, size, result = block
+    out[start:start + size] = finish(np.asarray(result)[:size])
 
 
 def normals64(u: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ Written after torch's ``aten/src/ATen/native/Distributions.h`` and ``.cpp``: eac
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -72,11 +73,7 @@ def poisson(rate: float, reader: Reader) -> float:
             if product <= limit:
                 return float(x)
             x += 1
-    log_rate, root = math.log(rate), math.sqrt(rate)
-    b = 0.931 + 2.53 * root
-    a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    v_r = 0.9277 - 3.6224 / (b - 2)
+    a, b, inverse_alpha, v_r, log_rate = _poisson_constants(rate)
     while True:
         u = reader.uniform() - 0.5
         v = reader.uniform()
@@ -86,9 +83,15 @@ def poisson(rate: float, reader: Reader) -> float:
             return float(k)
         if k < 0 or (us < 0.013 and v > us):
             continue
-        left = (math.log(v) if v else -math.inf) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
+        left = (math.log(v) if v else -math.inf) + inverse_alpha - math.log(a / (us * us) + b)
         if left <= -rate + k * log_rate - math.lgamma(k + 1):
             return float(k)
+
+
+@functools.lru_cache
+def _poisson_constants(rate: float) -> tuple[float, ...]:
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    return -0.059 + 0.02483 * b, b, math.log(1.1239 + 1.1328 / (b - 3.4)), 0.9277 - 3.6224 / (b - 2), math.log(rate)
 
 
 def gamma(alpha: Any, reader: Reader) -> float:
@@ -139,8 +142,13 @@ def binomial(count: float, probability: float, number: Callable[[Any], Any], rea
     return k if probability <= 0.5 else count - k
 
 
+@functools.lru_cache
+def _log_fail(p: float, number: Callable[[Any], Any]) -> float:
+    return float(np.log1p(number(-p))) if number is _F32 else math.log1p(-p)
+
+
 def _inversion(count: float, p: float, number: Callable[[Any], Any], reader: Reader) -> float:
-    log_fail = float(np.log1p(number(-p))) if number is _F32 else math.log1p(-p)
+    log_fail = _log_fail(p, number)
     total, successes = 0.0, 0
     while True:
         u = reader.uniform()
@@ -162,7 +170,8 @@ def _tail(k: float) -> float:
     return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
 
 
-def _rejection(count: float, p: float, number: Callable[[Any], Any], reader: Reader) -> float:
+@functools.lru_cache
+def _rejection_constants(count: float, p: float, number: Callable[[Any], Any]) -> tuple[float, ...]:
     def r(x: float) -> float:
         return float(number(x))
 
@@ -170,19 +179,29 @@ def _rejection(count: float, p: float, number: Callable[[Any], Any], reader: Rea
     deviation = r(math.sqrt(r(r(count * p) * fail)))
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * p
-    c = r(count * p) + 0.5
-    v_r = 0.92 - 4.2 / b
-    odds = r(p / fail)
-    alpha = (2.83 + 5.1 / b) * deviation
     more = r(count + 1)
     m = math.floor(r(more * p))
+    odds = r(p / fail)
+    # what the acceptance compares with, as far as it does not depend on the draw
+    m_part = (m + 0.5) * math.log((m + 1) / (odds * (count - m + 1)))
+    return a, b, r(count * p) + 0.5, 0.92 - 4.2 / b, odds, (2.83 + 5.1 / b) * deviation, more, m, m_part
+
+
+def _rejection(count: float, p: float, number: Callable[[Any], Any], reader: Reader) -> float:
+    a, b, c, v_r, odds, alpha, more, m, m_part = _rejection_constants(count, p, number)
+    # Whole numbers that float32 has need no rounding.
+    exact = number is not _F32 or (count < 2**24 and count == int(count))
+
+    def r(x: float) -> float:
+        return x if exact else float(number(x))
+
     while True:
         u = reader.uniform() - 0.5
         v = reader.uniform()
         us = 0.5 - abs(u)
         if not us:
             continue  # torch's k is then minus infinity, which it rejects
-        k = r(math.floor((2 * a / us + b) * u + c))
+        k = r(float(math.floor((2 * a / us + b) * u + c)))
         if k < 0 or k > count:
             continue
         if us >= 0.07 and v <= v_r:
@@ -191,7 +210,7 @@ def _rejection(count: float, p: float, number: Callable[[Any], Any], reader: Rea
         left = math.log(x) if x > 0 else -math.inf
         rest = r(r(count - k) + 1)
         if left <= (
-            (m + 0.5) * math.log((m + 1) / (odds * (count - m + 1)))
+            m_part
             + more * math.log((count - m + 1) / rest)
             + (k + 0.5) * math.log(odds * rest / r(k + 1))
             + _tail(m) + _tail(count - m) - _tail(k) - _tail(r(count - k))

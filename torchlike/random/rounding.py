@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,8 @@ def fma32(a: np.ndarray, b: float, c: float) -> np.ndarray:
     return (a.astype(np.float64) * np.float64(np.float32(b)) + np.float64(np.float32(c))).astype(np.float32)
 
 
-def fma64(a: np.ndarray, b: float, c: float) -> np.ndarray:
-    """``a * b + c`` in float64 with one rounding, from error-free transformations.
+def fma(a: Any, b: float, c: float) -> Any:
+    """``a * b + c`` in float64 with one rounding, from error-free transformations; ``a`` is a number or an array.
 
     T. J. Dekker, "A floating-point technique for extending the available precision" (1971), for the product's error, and
     D. Knuth's two-sum for the sum's; their sum is added at the end.
@@ -30,9 +31,15 @@ def fma64(a: np.ndarray, b: float, c: float) -> np.ndarray:
     error = ((high * b_high - product) + high * b_low + low * b_high) + low * b_low
     total = product + c
     other = total - product
-    out = total + (((product - (total - other)) + (c - other)) + error)
-    bad = ~np.isfinite(out)  # the splitting overflows before the product does
-    return np.where(bad, total, out) if bad.any() else out
+    return total + (((product - (total - other)) + (c - other)) + error)
+
+
+def fma64(a: np.ndarray, b: float, c: float) -> np.ndarray:
+    """``fma`` of an array; where the splitting overflows, which the product need not do, plain arithmetic."""
+    with np.errstate(all="ignore"):
+        out = fma(a, b, c)
+        finite = np.isfinite(out)
+        return out if finite.all() else np.where(finite, out, a * b + c)
 
 
 def libm(function: Callable[[float], float], x: np.ndarray) -> np.ndarray:

@@ -10,7 +10,11 @@ import numpy as np
 
 from torchlike.random import rejection
 from torchlike.random.box_muller import normals32, normals64
-from torchlike.random.rounding import fma32, fma64, libm
+from torchlike.random.rounding import fma, fma32, fma64, libm
+
+BLOCK = 1 << 14  # numbers whose intermediate results stay in a core's cache
+LIST = 1 << 12  # a permutation's steps that Python's list does faster than NumPy
+_53_BITS = (1 << 53) - 1
 
 
 def _exp(x: float) -> float:
@@ -21,6 +25,32 @@ def _narrow(x: np.ndarray, dtype: Any) -> np.ndarray:
     """float64 numbers in another dtype: half precision by way of float32, as torch's conversion rounds."""
     dtype = np.dtype(dtype)
     return (x.astype(np.float32) if dtype.itemsize == 2 else x).astype(dtype, copy=False)
+
+
+def _swap_in_rows(p: np.ndarray, steps: np.ndarray) -> int:
+    """The swaps ``p[i], p[i + steps[i]]`` in order, all but about the last ``LIST`` of them; how many were done.
+
+    Swaps of a row that touch no place twice can be done at once; rows are short enough beside what is left for most to be so.
+    """
+    n, done = len(p), 0
+    targets = steps + np.arange(n - 1)
+    while n - done > LIST:
+        width = int(math.sqrt(n - done)) // 4
+        rows = (n - done) // 4 // width + 1
+        block = targets[done:done + rows * width].reshape(rows, width)
+        ordered = np.sort(block, axis=1)
+        starts = done + width * np.arange(rows)
+        twice = (ordered[:, 1:] == ordered[:, :-1]).any(1) | (ordered[:, 0] < starts + width)
+        for start, others, clash in zip(starts.tolist(), block, twice.tolist(), strict=True):
+            if clash:
+                for i, j in enumerate(others.tolist(), start):
+                    p[i], p[j] = p[j], p[i]
+            else:
+                taken = p[others]
+                p[others] = p[start:start + width]
+                p[start:start + width] = taken
+        done += rows * width
+    return done
 
 
 class Stream:
@@ -53,15 +83,28 @@ class Stream:
     def unit(self, n: int, dtype: Any) -> np.ndarray:
         """``n`` numbers in [0, 1)."""
         dtype = np.dtype(dtype)
+        if n > BLOCK:
+            return self._blocked(lambda m: self.unit(m, dtype), n, dtype)
         if dtype == np.float64:
             return (self.words64(n) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
         x = (self.words(n) & np.uint64((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
         return x if dtype == np.float32 else x.astype(dtype)
 
+    @staticmethod
+    def _blocked(draw: Any, n: int, dtype: Any) -> np.ndarray:
+        """The same numbers in blocks, whose intermediate results stay in the cache: about half the time."""
+        out = np.empty(n, dtype)
+        for start in range(0, n, BLOCK):
+            stop = min(start + BLOCK, n)
+            out[start:stop] = draw(stop - start)
+        return out
+
     def uniform(self, n: int, low: float, high: float, dtype: Any) -> np.ndarray:
         """``n`` numbers in [low, high)."""
         dtype = np.dtype(dtype)
         wide = np.float64 if dtype == np.float64 else np.float32
+        if n > BLOCK:
+            return self._blocked(lambda m: self.uniform(m, low, high, dtype), n, dtype)
         x = self.unit(n, wide)
         low_, high_ = wide(low), wide(high)
         if low == 0 and high == 1 and dtype.itemsize > 2:
@@ -84,62 +127,96 @@ class Stream:
             return self.normal_serial(n, mean, std, dtype)
         wide = np.float64 if dtype == np.float64 else np.float32
         whole = n // 16 * 16
-        # Half precision draws for whole blocks only; the others draw for the tail as well, and then once more.
-        x = self.unit(n if dtype.itemsize > 2 else whole, wide)
-        out = np.empty(n, wide)
-        out[:whole] = self._blocks(x[:whole], mean, std)
+        out = np.empty(n, wide) if n % 16 else self._normal_blocks(n, mean, std, wide)
         if n % 16:
-            out[n - 16:] = self._blocks(self.unit(16, wide), mean, std)
+            out[:whole] = self._normal_blocks(whole, mean, std, wide)
+            # Half precision draws for whole blocks only; the others draw for the tail as well, and then once more.
+            if dtype.itemsize > 2:
+                self.unit(n % 16, wide)
+            out[n - 16:] = self._normal_blocks(16, mean, std, wide)
         return out.astype(dtype, copy=False)
 
-    @staticmethod
-    def _blocks(x: np.ndarray, mean: float, std: float) -> np.ndarray:
-        if x.dtype == np.float64:
-            out = normals64(x)
-            return out if std == 1 and mean == 0 else fma64(out, std, mean)
-        out = normals32(x)
-        return out if std == 1 and mean == 0 else fma32(out, std, mean)  # fused, as torch's kernel ends
+    def _normal_blocks(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
+        scale = fma64 if dtype == np.float64 else fma32  # fused, as torch's kernel ends
+
+        def finish(x: np.ndarray) -> np.ndarray:
+            return x if std == 1 and mean == 0 else scale(x, std, mean)
+
+        if dtype == np.float64:
+            if n > BLOCK:
+                return self._blocked(lambda m: self._normal_blocks(m, mean, std, dtype), n, dtype)
+            return finish(normals64(self.unit(n, dtype)))
+        return normals32(n, lambda m: self.unit(m, dtype), finish)
 
     def normal_serial(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
         """``n`` normal numbers drawn one by one: what torch does for few or for tensors that are not contiguous."""
-        return _narrow(self._serial(n, mean, std), dtype)
+        return _narrow(self._serial(n, mean, std, np.dtype(dtype) == np.float64), dtype)
 
-    def _serial(self, n: int, mean: float, std: float) -> np.ndarray:
-        """``n`` float64 numbers; the second of a pair that is left over is kept for the next call."""
+    def _serial(self, n: int, mean: float, std: float, exact: bool) -> np.ndarray:
+        """``n`` float64 numbers (``exact``: to the C library's last bit); the second of a pair that is left over is kept."""
+        if n < 16:
+            values = [self.normal_double() for _ in range(n)]
+            return np.array(values if std == 1 and mean == 0 else [fma(x, std, mean) for x in values], np.float64)
+        if n > BLOCK:
+            return self._blocked(lambda m: self._serial(m, mean, std, exact), n, np.float64)
+        start = 0 if self._cached is None else 1
+        whole = (n - start) // 2 * 2
         out = np.empty(n, np.float64)
-        start = 0
-        if n and self._cached is not None:
-            out[0], self._cached, start = self._cached, None, 1
-        if n > start:
-            u = self.unit((n - start + 1) // 2 * 2, np.float64).reshape(-1, 2)
-            radius = np.sqrt(-2.0 * libm(math.log1p, -u[:, 1]))
-            theta = 2.0 * np.pi * u[:, 0]
-            pairs = np.stack([radius * libm(math.cos, theta), radius * libm(math.sin, theta)], 1).reshape(-1)
-            out[start:] = pairs[: n - start]
-            if pairs.size > n - start:
-                self._cached = float(pairs[-1])
+        if start:
+            out[0], self._cached = self._cached, None
+        u = self.unit(whole, np.float64).reshape(-1, 2)
+        radius = np.sqrt(-2.0 * (libm(math.log1p, -u[:, 1]) if exact else np.log1p(-u[:, 1])))
+        theta = 2.0 * np.pi * u[:, 0]
+        out[start:start + whole:2] = radius * np.cos(theta)
+        out[start + 1:start + whole:2] = radius * np.sin(theta)
+        if start + whole < n:
+            out[-1] = self.normal_double()
         return out if std == 1 and mean == 0 else fma64(out, std, mean)
+
+    def normal_double(self) -> float:
+        """One normal number in double precision; the second of each pair is kept for the next call."""
+        if self._cached is not None:
+            value, self._cached = self._cached, None
+            return value
+        self._drawn = True
+        a, b, c, d = self._engine.random_raw(4).tolist()
+        theta = 2.0 * math.pi * (((a << 32 | b) & _53_BITS) * 2.0**-53)
+        radius = math.sqrt(-2.0 * math.log1p(-(((c << 32 | d) & _53_BITS) * 2.0**-53)))
+        self._cached = radius * math.sin(theta)
+        return radius * math.cos(theta)
 
     def randint(self, n: int, low: int, high: int) -> np.ndarray:
         """``n`` integers in [low, high): one word each, or two when the range has 28 bits or more."""
         span = high - low
         if span >= 1 << 28:
+            if n > BLOCK:
+                return self._blocked(lambda m: self.randint(m, low, high), n, np.int64)
             words = self.words64(n)
             if span < 1 << 64:  # the whole range of int64 keeps the words as they are
-                words %= np.uint64(span)
+                words -= words // np.uint64(span) * np.uint64(span)
             return (words + np.uint64(low % (1 << 64))).view(np.int64)
-        return (self.words(n) % np.uint64(span)).astype(np.int64) + low
+        if n > BLOCK:
+            return self._blocked(lambda m: self.randint(m, low, high), n, np.int64)
+        words = self.words(n).astype(np.uint32)
+        # NumPy divides by one number with multiplications, but not for the remainder.
+        words -= words // np.uint32(span) * np.uint32(span)
+        return words + np.int64(low)
 
     def permutation(self, n: int) -> np.ndarray:
-        """A permutation of ``range(n)``: Fisher-Yates from the front, one word a step."""
+        """A permutation of ``range(n)``: Fisher-Yates from the front, one word a step (two where a word's range is too short)."""
         if n <= 1:
             return np.arange(n)
-        steps = (self.words(n - 1) % np.arange(n, 1, -1, dtype=np.uint64)).tolist()
-        p = list(range(n))
-        for i, z in enumerate(steps):
+        left = np.arange(n, 1, -1, dtype=np.uint64)
+        steps = ((self.words(n - 1) if n < (2**32 - 1) // 20 else self.words64(n - 1)) % left).astype(np.int64)
+        p, done = np.arange(n), 0
+        if n > 4 * LIST:
+            done = _swap_in_rows(p, steps)
+        rest = p[done:].tolist()
+        for i, z in enumerate(steps[done:].tolist()):
             j = i + z
-            p[i], p[j] = p[j], p[i]
-        return np.array(p)
+            rest[i], rest[j] = rest[j], rest[i]
+        p[done:] = rest
+        return p
 
     def bernoulli(self, n: int, p: Any) -> np.ndarray:
         """``n`` bools, true with probability ``p``: a float64 comparison for a number, one in the array's dtype for an array."""
@@ -179,7 +256,7 @@ class Stream:
 
     def log_normal(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
         """``n`` exponentials of normal numbers, drawn one by one."""
-        x = self._serial(n, mean, std)
+        x = self._serial(n, mean, std, np.dtype(dtype) == np.float64)
         return _narrow(libm(_exp, x) if np.dtype(dtype) == np.float64 else np.exp(x), dtype)
 
     def multinomial(self, rows: np.ndarray, samples: int, replacement: bool) -> np.ndarray:

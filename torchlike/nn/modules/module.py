@@ -386,12 +386,12 @@ class Module:
                 yield name, m
 
     def modules(self) -> Iterator[Module]:
-        """This module and all below it, each once."""
+        """The module and all below it, each once."""
         for _, m in self.named_modules():
             yield m
 
     def named_modules(self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
-        """This module and all below it with their dotted names."""
+        """The module and all below it with their dotted names."""
         memo = set() if memo is None else memo
         if self in memo:
             return

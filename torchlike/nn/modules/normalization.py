@@ -115,7 +115,8 @@ def _channel_sums(counts: Tensor, x: Tensor) -> Tensor:
 
 class _CrossMapLRN(Function):
     """torch's own forward and backward, which are not quite each other's: channel 0 counts for all channels after it in the
-    forward, and the backward's window lies to one side."""
+    forward, and the backward's window lies to one side.
+    """
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:
