@@ -30,6 +30,9 @@ for name in ("torch.tensor", "torch.engine", "torch.compat", "torch._six", "torc
         continue
     raise AssertionError(name)
 assert callable(torch.tensor)
+# a module of which torchlike has nothing: a probe says no, an attribute or an import gives it
+assert not hasattr(torch, "quantization") and getattr(torch, "quantization", None) is None
+assert torch.quantization is __import__("torch.quantization").quantization
 
 import importlib.util, importlib.metadata
 assert importlib.util.find_spec("torch") and importlib.util.find_spec("torch.nn.functional")

@@ -1,9 +1,22 @@
 """Random streams against torch's: every sampler, sizes around the blocks of 16, interleaved draws, states."""
 
+import hashlib
+import threading
+
+import numpy as np
+import pytest
+
 from tests.scenarios import Scenarios, error_of
 
 scenario = Scenarios("random", tolerance=0.0)
-SIZES = (0, 1, 2, 15, 16, 17, 31, 32, 33, 100)
+SIZES = (0, 1, 2, 15, 16, 17, 31, 32, 33)
+DIGESTED = (100, 1000, 20000)
+
+
+def digest(x):
+    """The numbers' bits in a few letters."""
+    return hashlib.sha256(np.ascontiguousarray(np.array(x.tolist())).tobytes()).hexdigest()[:16]
+
 
 SAMPLERS = {
     "rand": lambda t, n: t.rand(n),
@@ -29,12 +42,32 @@ SAMPLERS = {
     "random_to": lambda t, n: t.empty(n).random_(7),
     "poisson": lambda t, n: t.poisson(t.full((n,), 12.5)),
     "complex": lambda t, n: t.view_as_real(t.randn(n, dtype=t.complex64)),
+    "complex_normal": lambda t, n: t.view_as_real(t.empty(n, dtype=t.complex128).normal_(1, 2)),
+    "randn64": lambda t, n: t.randn(n, dtype=t.float64),
+    "normal64": lambda t, n: t.empty(n, dtype=t.float64).normal_(2, 3),
+    "normal_strided": lambda t, n: t.empty(n, 2)[:, 0].normal_(2, 3),
+    "normal_of_tensors": lambda t, n: t.normal(t.full((n,), 0.3), t.full((n,), 1.7)),
+    "normal_of_means": lambda t, n: t.normal(t.full((n,), 0.3), 0.7),
+    "normal_of_deviations": lambda t, n: t.normal(1.5, t.full((n,), 0.7)),
+    "uniform64": lambda t, n: t.empty(n, dtype=t.float64).uniform_(-0.3, 0.7),
+    "exponential64": lambda t, n: t.empty(n, dtype=t.float64).exponential_(1.5),
+    "exponential16": lambda t, n: t.empty(n, dtype=t.float16).exponential_(1.5).float(),
+    "cauchy64": lambda t, n: t.empty(n, dtype=t.float64).cauchy_(1, 2),
+    "log_normal64": lambda t, n: t.empty(n, dtype=t.float64).log_normal_(1, 2),
+    "randint_all": lambda t, n: t.empty(n, dtype=t.int64).random_(-(2**63), None),
+    "random_from": lambda t, n: t.empty(n, dtype=t.int16).random_(-3, None),
+    "poisson_few": lambda t, n: t.poisson(t.full((n,), 2.5)),
+    "binomial": lambda t, n: t.binomial(t.full((n,), 9.0), t.full((n,), 0.7)),
+    "binomial_many": lambda t, n: t.binomial(t.full((n,), 300.0, dtype=t.float64), t.full((n,), 0.2, dtype=t.float64)),
+    "gamma": lambda t, n: t._standard_gamma(t.full((n,), 0.3)),
+    "gamma64": lambda t, n: t._standard_gamma(t.full((n,), 3.5, dtype=t.float64)),
+    "dirichlet": lambda t, n: t._sample_dirichlet(t.full((n, 3), 0.7)),
 }
 for _name, _sampler in SAMPLERS.items():
 
     def _all_sizes(torch, sampler=_sampler):
         torch.manual_seed(3)
-        return [sampler(torch, n) for n in SIZES] + [torch.rand(2)]
+        return [sampler(torch, n) for n in SIZES] + [digest(sampler(torch, n)) for n in DIGESTED] + [torch.rand(2)]
 
     scenario.all[_name] = _all_sizes
 
@@ -70,7 +103,36 @@ def states(torch):
     again = [torch.randn(3), torch.rand(20)]
     with torch.random.fork_rng():
         torch.rand(100)
-    return first, again, torch.rand(1), state, torch.initial_seed()
+    return first, again, torch.rand(1), digest(state), torch.initial_seed()
+
+
+@scenario
+def states_after_every_sampler(torch):
+    """The state, all 5056 bytes of it, after each sampler and where a pair of normal numbers is half used."""
+    out = {}
+    for name, sampler in SAMPLERS.items():
+        for n in (1, 3, 700):
+            torch.manual_seed(n)
+            sampler(torch, n)
+            out[f"{name} {n}"] = digest(torch.get_rng_state())
+    return out
+
+
+@scenario
+def a_fresh_state(torch):
+    return [digest(torch.Generator().manual_seed(k).get_state()) for k in (0, 2**40)], torch.Generator().get_state().shape
+
+
+@scenario
+def refusals(torch):
+    int64, complex64 = torch.zeros(2, dtype=torch.int64), torch.zeros(2, dtype=torch.complex64)
+    ones = torch.ones(2)
+    return [error_of(f) for f in (
+        int64.normal_, int64.exponential_, int64.cauchy_, int64.log_normal_, complex64.random_, complex64.bernoulli_,
+        lambda: torch.randperm(300, dtype=torch.uint8), lambda: torch.randperm(3000, dtype=torch.float16), lambda: torch.randperm(3, dtype=torch.bool),
+        lambda: torch.binomial(ones.half(), ones.half()), lambda: torch.binomial(ones, ones.double()), lambda: torch.binomial(int64, ones),
+        lambda: torch.poisson(-ones), lambda: torch._standard_gamma(int64), lambda: ones.cauchy_(0, -1), lambda: ones.uniform_(1, 0),
+    )]  # fmt: skip
 
 
 @scenario
@@ -98,13 +160,53 @@ test_streams = scenario.test()
 
 
 def test_large_blocks_are_the_same_bits():
-    import numpy as np
-    import pytest
-
-    torch = pytest.importorskip("torch", reason="compares a million draws with real torch, which is not installed")
+    torch = pytest.importorskip("torch", reason="compares millions of draws with real torch, which is not installed")
     import torchlike
 
     torch.manual_seed(1)
     torchlike.manual_seed(1)
-    n = (1 << 20) + 5
-    assert np.array_equal(torch.randn(n).numpy(), torchlike.randn(n).numpy())
+    for n in ((1 << 20) + 5, 70_000, 1 << 17, 5000):  # the first compiles, the others are then compiled blocks and padded ones
+        assert np.array_equal(torch.randn(n).numpy(), torchlike.randn(n).numpy()), n
+        assert np.array_equal(torch.empty(n).normal_(0.3, 1.7).numpy(), torchlike.empty(n).normal_(0.3, 1.7).numpy()), n
+        assert np.array_equal(torch.randperm(n).numpy(), torchlike.randperm(n).numpy()), n
+
+
+def test_states_cross_over():
+    torch = pytest.importorskip("torch", reason="hands states to real torch, which is not installed")
+    import torchlike
+
+    for name, sampler in SAMPLERS.items():
+        torchlike.manual_seed(5)
+        sampler(torchlike, 33)
+        torchlike.randn(1)
+        state = np.array(torchlike.get_rng_state().numpy())
+        torch.set_rng_state(torch.from_numpy(state))
+        assert torch.randn(3).tolist() == torchlike.randn(3).tolist(), name
+        sampler(torch, 31)
+        state = torch.get_rng_state().numpy()
+        torchlike.set_rng_state(torchlike.from_numpy(state))
+        assert np.array_equal(torchlike.get_rng_state().numpy(), state), name
+        assert torch.rand(700).tolist() == torchlike.rand(700).tolist(), name
+
+
+def test_a_thread_can_have_its_own_generator():
+    import torchlike
+    from torchlike.random import thread_generator, thread_safe_generator
+
+    expected = torchlike.rand(3, generator=torchlike.Generator().manual_seed(9)).tolist()
+    torchlike.manual_seed(0)
+    before = torchlike.get_rng_state().tolist()
+    got = []
+
+    def work():
+        with thread_generator(torchlike.Generator().manual_seed(9)) as g:
+            assert thread_safe_generator() is g
+            got.append(torchlike.rand(3).tolist())
+        assert thread_safe_generator() is None
+
+    thread = threading.Thread(target=work)
+    with thread_generator(torchlike.Generator()):
+        thread.start()
+        thread.join()
+    assert got == [expected]
+    assert torchlike.get_rng_state().tolist() == before and thread_safe_generator() is None

@@ -193,8 +193,6 @@ def _grad_batched(outputs: Any, inputs: Any, grads: Any, retain: bool, create: b
     for i in range(size):
         row = [None if g is None else g[i] for g in grads]
         last = i == size - 1
-        rows.append(
-            grad(outputs, inputs, row, retain_graph=retain or not last, create_graph=create, allow_unused=unused,
-                 materialize_grads=zeros)  # fmt: skip
-        )
+        kept = retain or not last
+        rows.append(grad(outputs, inputs, row, kept, create, allow_unused=unused, materialize_grads=zeros))
     return tuple(None if column[0] is None else column[0]._stack(column) for column in zip(*rows, strict=True))

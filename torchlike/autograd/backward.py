@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchlike.autograd import tape
-from torchlike.autograd.tape import AccumulateGrad, Node, Variable, edge_of, wrap
+from torchlike.autograd.tape import AccumulateGrad, Node, Variable, wrap
 from torchlike.engine import Value, local, record
 
 Edge = tuple[Node, int]

@@ -98,7 +98,7 @@ class FunctionNode(Node):
         answers = self.function.backward(ctx, *given)
         if not isinstance(answers, tuple):
             answers = tuple(answers) if isinstance(answers, list) else (answers,)
-        if len(answers) > self.total and any(a is not None for a in answers[self.total:]) or len(answers) < self.total:
+        if (len(answers) > self.total and any(a is not None for a in answers[self.total:])) or len(answers) < self.total:
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {self.total}, got {len(answers)})"
             )

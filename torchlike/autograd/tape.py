@@ -39,8 +39,21 @@ def anomaly_enabled() -> bool:
 class Node:
     """A step of the graph: what ``Tensor.grad_fn`` is. Subclasses bear torch's names."""
 
-    __slots__ = ("__weakref__", "__dict__", "edges", "own", "post_hooks", "pre_hooks", "retained", "rule", "saved", "seq",
-                 "tensor_hooks", "trace", "versions")  # fmt: skip
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "edges",
+        "own",
+        "post_hooks",
+        "pre_hooks",
+        "retained",
+        "rule",
+        "saved",
+        "seq",
+        "tensor_hooks",
+        "trace",
+        "versions",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.seq = next(_sequence)

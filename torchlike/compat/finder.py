@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from torchlike.compat import names
-from torchlike.compat.gaps import GapModule, add_gaps, ours, theirs
+from torchlike.compat.gaps import GAP_ORIGIN, GapModule, add_gaps, ours, theirs
 
 __all__ = ["ALIASED", "AliasFinder", "on_load", "watch"]
 
@@ -50,7 +50,7 @@ class OwnFinder:
         if spec is not None:
             return _answering(spec)
         if names.has_module(theirs(fullname)):
-            return ModuleSpec(fullname, _GapLoader(), origin="torchlike's known gaps", is_package=True)  # type: ignore[arg-type]
+            return ModuleSpec(fullname, _GapLoader(), origin=GAP_ORIGIN, is_package=True)  # type: ignore[arg-type]
         return None
 
 

@@ -7,7 +7,7 @@ placeholder for a class can be subclassed and used with ``isinstance``; one for 
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import sys
 from abc import ABCMeta
 from types import FrameType, ModuleType
@@ -19,6 +19,7 @@ from torchlike.compat.asking import is_probe
 __all__ = ["GapModule", "MissingNameError", "NotInTorchlikeError", "add_gaps", "is_gap", "missing", "ours", "theirs"]
 
 KNOWN_GAPS = "docs/known-gaps.md"
+GAP_ORIGIN = "torchlike's known gaps"  # of a gap module's spec
 
 
 class NotInTorchlikeError(NotImplementedError):
@@ -195,7 +196,10 @@ def missing(module: str, name: str, asking: FrameType | None) -> Any:
     if kind is None:
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
     if kind == names.MODULE and names.has_module(full_name):
-        return importlib.import_module(ours(full_name))
+        spec = importlib.util.find_spec(ours(full_name))
+        if spec is None or spec.origin != GAP_ORIGIN or not is_probe(asking):
+            return importlib.import_module(ours(full_name))
+        raise MissingNameError(explain(full_name))
     if is_probe(asking):
         raise MissingNameError(explain(full_name))
     return placeholder(full_name, kind)

@@ -21,7 +21,7 @@ from torchlike.engine.device import default_device, resolve_device
 from torchlike.engine.signature import FLOAT_INPUT, INT_INPUT, META, Const, Signature, matmul_precision, rebuild_args, signature_of
 from torchlike.engine.stats import counters, user_line
 from torchlike.engine.trie import State
-from torchlike.engine.values import Aval, Value, aval_of, is_tracer
+from torchlike.engine.values import Value, aval_of
 
 MAX_TRACE = 4000  # operators in a trace; XLA's compile time grows faster than linearly beyond
 MAX_STATES = 200_000  # states in the trie before it is dropped and learned anew
@@ -111,7 +111,7 @@ def record(op: Any, static: Any, operands: Sequence[Any], device: str | None = N
                 key.append(None)
             else:
                 kind = type(x)
-                if kind is float and x != 0.0 or kind is int and _INT64_MIN <= x <= _INT64_MAX:
+                if (kind is float and x != 0.0) or (kind is int and _INT64_MIN <= x <= _INT64_MAX):
                     key.append(kind)
                     if numbers is None:
                         numbers = [x]

@@ -49,7 +49,7 @@ def _check(
     input: Any, weight: Any, bias: Any, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int, dims: int,
     transposed: bool,
 ) -> None:  # fmt: skip
-    """torch's checks of a convolution's arguments."""
+    """Torch's checks of a convolution's arguments."""
     _same_type(input, weight, "weight")
     if bias is not None:
         _same_type(input, bias, "bias")

@@ -235,16 +235,14 @@ class Op:
     def lower_vjp(self, static: tuple, args: Sequence[Any], results: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         """The declared gradient rule on flat operands: a gradient (or None) for each flat operand."""
         assert self.vjp_rule is not None
-        bound, round_to, rounds = self.bind(static, args)
+        bound, _, rounds = self.bind(static, args)
         if rounds:
             results = [r if r is None else _widen(r) for r in results]
             grads = [_widen(g) for g in grads]
         given = {**bound, "grad": grads[0], "grads": tuple(grads), "result": results[0], "results": tuple(results)}
         answer = self.vjp_rule(**{name: given[name] for name in self.vjp_args})
         differentiable = [p for p in self.operands if p.role is not SCALAR]
-        if not (isinstance(answer, (tuple, list)) and (len(differentiable) > 1 or differentiable[0].role is ARRAYS)):
-            answer = (answer,)
-        elif len(differentiable) == 1 and not isinstance(answer[0], (tuple, list)):
+        if not (isinstance(answer, (tuple, list)) and (len(differentiable) > 1 or differentiable[0].role is ARRAYS)) or (len(differentiable) == 1 and not isinstance(answer[0], (tuple, list))):
             answer = (answer,)
         flat: list[Any] = []
         answers = iter(answer)
@@ -352,7 +350,7 @@ def canonical_dim(dim: int, ndim: int, *, scalar_ok: bool = True) -> int:
     return dim + span if dim < 0 else dim
 
 
-def canonical_dims(dim: None | int | Sequence[int], ndim: int, *, empty_is_all: bool = True) -> tuple[int, ...]:
+def canonical_dims(dim: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool = True) -> tuple[int, ...]:
     """Dimensions counted from the front; ``None`` (and ``()`` unless told otherwise) means all of them."""
     if dim is None or (empty_is_all and isinstance(dim, (tuple, list)) and len(dim) == 0):
         return tuple(range(ndim))

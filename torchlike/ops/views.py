@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from torchlike.ops.declare import Array, Dim, Dims, DType, Index, Ints, Op, canonical_dim, op
+from torchlike.ops.declare import Array, Dim, Dims, DType, Index, Ints, Op, op
 
 Layout = tuple[tuple[int, ...], tuple[int, ...], int]
 LAYOUT: dict[Op, Callable[..., Layout]] = {}
@@ -437,9 +437,9 @@ def _(size, stride, offset):
 def view_dtype(input: Array, dtype: DType):
     """The same bytes read as another dtype; the last dimension changes with the item size."""
     old, new = np.dtype(input.dtype).itemsize, dtype.itemsize
-    if input.dtype == bool:
+    if np.dtype(input.dtype).kind == "b":
         input = input.astype(np.uint8)
-    if dtype == bool:
+    if dtype.kind == "b":
         return view_dtype.body(input, np.dtype(np.uint8)) != 0
     if input.dtype.kind == "c" or dtype.kind == "c":
         parts = view_as_real.body(input) if input.dtype.kind == "c" else input
@@ -524,7 +524,7 @@ class WriteOp:
         """The base with the new elements."""
         base, new, *numbers = args
         steps, taken = [], 0
-        for view_op, values, count in static:
+        for view_op, values, _ in static:
             kwargs = {p.name: v for p, v in zip(view_op.statics, values, strict=True)}
             for p in view_op.operands[1:]:
                 kwargs[p.name] = numbers[taken].value

@@ -367,7 +367,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check(name: str, ok: bool, value: Any) -> None:
-    """torch's error for a hyperparameter out of range."""
+    """Torch's error for a hyperparameter out of range."""
     if not ok:
         raise ValueError(f"Invalid {name}: {value}")
 

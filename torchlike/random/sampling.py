@@ -12,12 +12,13 @@ import numpy as np
 
 from torchlike.autograd import tape
 from torchlike.ops import promotion
+from torchlike.ops.dtype_errors import type_name
 from torchlike.random.generator import default_generator, thread_safe_generator
 from torchlike.random.streams import Stream
-from torchlike.tensor.device import engine_device, from_engine
 from torchlike.tensor import dtypes
 from torchlike.tensor.conversion import resolve
 from torchlike.tensor.creation import _size
+from torchlike.tensor.device import engine_device, from_engine
 from torchlike.tensor.dispatch import index, write_out
 from torchlike.tensor.facade import facade
 from torchlike.tensor.formats import preserve_format, strided
@@ -64,7 +65,7 @@ def _unit(s: Stream, n: int, dtype: np.dtype, name: str) -> np.ndarray:
     if promotion.is_complex(dtype):
         return _complex(lambda m, d: s.uniform(m, 0.0, 1.0, d), n, dtype)
     if promotion.kind(dtype) < 2:
-        raise NotImplementedError(f'"{name}" not implemented for \'{dtypes.of_numpy(dtype).name.capitalize()}\'')
+        raise NotImplementedError(f'"{name}" not implemented for \'{type_name(dtype)}\'')
     return s.uniform(n, 0.0, 1.0, dtype)
 
 
@@ -72,7 +73,7 @@ def _gauss(s: Stream, n: int, dtype: np.dtype) -> np.ndarray:
     if promotion.is_complex(dtype):
         return _complex(lambda m, d: s.normal(m, 0.0, 1 / math.sqrt(2.0), d), n, dtype)
     if promotion.kind(dtype) < 2:
-        raise NotImplementedError(f'"normal_kernel_cpu" not implemented for \'{dtypes.of_numpy(dtype).name.capitalize()}\'')
+        raise NotImplementedError(f'"normal_kernel_cpu" not implemented for \'{type_name(dtype)}\'')
     return s.normal(n, 0.0, 1.0, dtype)
 
 
@@ -178,12 +179,12 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = Non
         raise RuntimeError(f"n must be non-negative, got {n}")
     numpy = np.dtype(np.int64) if dtype is None and out is None else out._value.aval.dtype if dtype is None else dtypes.numpy_of(dtype)
     if promotion.is_complex(numpy) or numpy.kind == "b":
-        raise NotImplementedError(f"\"randperm\" not implemented for '{_scalar_name(numpy)}'")
+        raise NotImplementedError(f"\"randperm\" not implemented for '{type_name(numpy)}'")
     limit = exact_limit(numpy)
     if n > limit and numpy.kind in "iu":
         raise RuntimeError(f"value cannot be converted to type {numpy.name}_t without overflow")
     if n > limit + 1 and numpy.kind not in "iu":
-        raise RuntimeError(f"n cannot be greater than {limit + 1} for {_scalar_name(numpy)} type.")
+        raise RuntimeError(f"n cannot be greater than {limit + 1} for {type_name(numpy)} type.")
     return _made(np.asarray(stream_of(generator).permutation(n)).astype(numpy), (n,), device, requires_grad, out)
 
 
@@ -214,7 +215,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     if promotion.is_complex(numpy):
         drawn = _complex(lambda m, d: s.normal(m, 0.0, by / math.sqrt(2.0), d), n, numpy)
     elif promotion.kind(numpy) < 2:
-        raise NotImplementedError(f'"normal_kernel_cpu" not implemented for \'{_type_name(like)}\'')
+        raise NotImplementedError(f'"normal_kernel_cpu" not implemented for \'{type_name(like._value.aval.dtype)}\'')
     else:
         drawn = s.normal(n, 0.0, by, numpy)
     drawn = drawn.reshape(shape)
@@ -287,10 +288,10 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Binomial numbers with the given counts and probabilities."""
     for name, t in (("count", count), ("prob", prob)):
         if not t.is_floating_point():
-            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {_type_name(t)}")
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {type_name(t._value.aval.dtype)}")
     _float_only(count, "binomial_cpu")
     if count.dtype != prob.dtype:
-        raise RuntimeError(f"Found dtype {_type_name(prob)} but expected {_type_name(count)}")
+        raise RuntimeError(f"Found dtype {type_name(prob._value.aval.dtype)} but expected {type_name(count._value.aval.dtype)}")
     n, p = np.broadcast_arrays(count._host(), prob._host())
     drawn = stream_of(generator).binomial(n.reshape(-1), p.reshape(-1))
     return _like(count, drawn, n.shape)
@@ -310,18 +311,9 @@ def _sample_dirichlet(self: Tensor, generator: Any = None) -> Tensor:
     return _like(self, stream_of(generator).dirichlet(self._host()))
 
 
-def _scalar_name(dtype: np.dtype) -> str:
-    """torch's name of a dtype in its messages: ``Long, ComplexFloat``."""
-    return Tensor._from_numpy(np.zeros(0, dtype)).type().rpartition(".")[2].removesuffix("Tensor")
-
-
-def _type_name(t: Tensor) -> str:
-    return _scalar_name(t._value.aval.dtype)
-
-
 def _float_only(t: Tensor, kernel: str, half: bool = False) -> None:
     if not t.is_floating_point() or (not half and t.element_size() == 2):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_type_name(t)}'")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_name(t._value.aval.dtype)}'")
 
 
 def _like(t: Tensor, drawn: Any, shape: Any = None) -> Tensor:
@@ -368,7 +360,7 @@ def uniform_(input: Tensor, from_: float = 0, to: float = 1, *, generator: Any =
     if promotion.is_complex(aval.dtype):
         return _fill(input, _complex(lambda m, d: s.uniform(m, low, to, d), aval.size, aval.dtype))
     if promotion.kind(aval.dtype) < 2:
-        raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{input.dtype.name.capitalize()}'")
+        raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{type_name(aval.dtype)}'")
     return _fill(input, s.uniform(aval.size, float(low), float(to), aval.dtype))
 
 
@@ -384,7 +376,7 @@ def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Any = 
         # Real and imaginary part have half the variance each; torch adds the mean to both.
         return _fill(input, _complex(lambda m, d: s.normal(m, float(mean), std / math.sqrt(2.0), d), aval.size, aval.dtype))
     if promotion.kind(aval.dtype) < 2:
-        raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{input.dtype.name.capitalize()}'")
+        raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{type_name(aval.dtype)}'")
     draw = s.normal if input._dense or input.is_contiguous() else s.normal_serial
     return _fill(input, draw(aval.size, float(mean), float(std), aval.dtype))
 
@@ -407,7 +399,7 @@ def random_(input: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     s = stream_of(generator)
     if promotion.is_complex(aval.dtype):
         if low is None and to is None:
-            raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for '{_type_name(input)}'")
+            raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for '{type_name(input._value.aval.dtype)}'")
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if low is None and to is None:
         return _fill(input, s.random(aval.size, aval.dtype))
@@ -427,7 +419,7 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     if not isinstance(p, Tensor) and not 0 <= host <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={host}")
     if input.is_complex():
-        raise NotImplementedError(f"\"bernoulli_{'tensor_cpu_self' if isinstance(p, Tensor) else 'scalar_cpu'}_\" not implemented for '{_type_name(input)}'")
+        raise NotImplementedError(f"\"bernoulli_{'tensor_cpu_self' if isinstance(p, Tensor) else 'scalar_cpu'}_\" not implemented for '{type_name(input._value.aval.dtype)}'")
     _check_probability(host)
     return _fill(input, stream_of(generator).bernoulli(input.numel(), _flat(host, input._value.aval.shape)))
 
@@ -435,7 +427,7 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 def _continuous(t: Tensor, name: str) -> None:
     if not t.is_floating_point():
         raise RuntimeError(
-            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you specified {_type_name(t)}"
+            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you specified {type_name(t._value.aval.dtype)}"
         )
 
 
@@ -455,7 +447,7 @@ def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill with geometric numbers of success probability ``p``."""
     input._check_inplace()
     if promotion.is_complex(input._value.aval.dtype) or input._value.aval.dtype.kind == "b":
-        raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{_type_name(input)}'")
+        raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{type_name(input._value.aval.dtype)}'")
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     aval = input._value.aval

@@ -1,12 +1,12 @@
 """``torch.save`` and ``torch.load``: checkpoints in torch's own formats.
 
-    save(obj, f)                                          load(f)
-        |                                                    |
-    pickler.py    object -> pickle with torch's names    zipfile_format.py (or legacy.py): records, aligned bytes
-        |         and numbered storages                      |
-    zipfile_format.py (or legacy.py): the archive        unpickler.py: a machine that reaches allowlist.py only
-                                                             |
-                                                         rebuild.py -> bridge.py: tensors on the storages
+save(obj, f)                                          load(f)
+|                                                    |
+pickler.py    object -> pickle with torch's names    zipfile_format.py (or legacy.py): records, aligned bytes
+|         and numbered storages                      |
+zipfile_format.py (or legacy.py): the archive        unpickler.py: a machine that reaches allowlist.py only
+|
+rebuild.py -> bridge.py: tensors on the storages
 """
 
 from torchlike.serialization.allowlist import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals

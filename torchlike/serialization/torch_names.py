@@ -98,7 +98,7 @@ def is_registered(obj: Any) -> bool:
 
 
 def torch_path(obj: Any, name: str | None = None) -> tuple[str, str]:
-    """torch's module and qualified name of a class or function; its own where it is not torchlike's."""
+    """Torch's module and qualified name of a class or function; its own where it is not torchlike's."""
     known = _paths.get(id(obj))
     if known is not None:
         return known

@@ -12,9 +12,9 @@ from torchlike.autograd.tape import Node, apply, edge_of, node_type
 from torchlike.engine import Value, array_of, aval_of, local, resolve_device
 from torchlike.ops import creation as ops
 from torchlike.ops import views
+from torchlike.tensor import dtypes
 from torchlike.tensor.device import device as Device
 from torchlike.tensor.device import engine_device
-from torchlike.tensor import dtypes
 from torchlike.tensor.dispatch import ints
 from torchlike.tensor.facade import facade
 from torchlike.tensor.formats import memory_format, preserve_format
@@ -228,8 +228,8 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
     if source is None:
         source = Tensor._from_numpy(np.zeros(0, input.dtype.numpy))
     if size is not None:
-        from torchlike.tensor.shape import as_strided
         from torchlike.ops.views import contiguous_strides
+        from torchlike.tensor.shape import as_strided
 
         shape = ints(size)
         source = as_strided(source, shape, stride if stride is not None else contiguous_strides(shape), storage_offset)

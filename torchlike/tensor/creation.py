@@ -15,9 +15,9 @@ from torchlike.engine import from_array
 from torchlike.engine.values import is_tracer
 from torchlike.ops import creation as ops
 from torchlike.ops import promotion
-from torchlike.tensor.device import engine_device, from_engine
 from torchlike.tensor import dtypes
 from torchlike.tensor.conversion import convert, resolve
+from torchlike.tensor.device import engine_device, from_engine
 from torchlike.tensor.dispatch import index, ints, write_out
 from torchlike.tensor.facade import facade
 from torchlike.tensor.formats import preserve_format, strided
@@ -67,7 +67,7 @@ def infer(data: Any, wide: bool = False) -> np.ndarray:
         return data.detach()._host()
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return infer(np.asarray(data))
-    if isinstance(data, (list, tuple, range)) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict, set)):
+    if isinstance(data, (list, tuple, range)) or (hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict, set))):
         return _sequence(data if isinstance(data, (list, tuple)) else list(data), wide)
     if isinstance(data, str):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
@@ -133,7 +133,7 @@ def _leaf_kinds(data: Any) -> set[type]:
 
 
 def _ragged(data: Any) -> ValueError:
-    """torch's error for lists of unequal length: which dimension, which lengths."""
+    """Torch's error for lists of unequal length: which dimension, which lengths."""
 
     def find(x: Any, dim: int) -> tuple[int, int, int] | None:
         lengths = [len(i) if hasattr(i, "__len__") and not isinstance(i, Tensor) else None for i in x]
@@ -183,7 +183,7 @@ def _cast(array: np.ndarray, numpy: np.dtype, data: Any) -> np.ndarray:
     if numpy.kind in "iu" and array.dtype.kind in "iu" and not isinstance(data, np.ndarray) and array.size:
         info = np.iinfo(numpy)
         lowest, highest = int(array.min()), int(array.max())
-        if lowest < info.min and numpy.kind == "i" or highest > info.max:
+        if (lowest < info.min and numpy.kind == "i") or highest > info.max:
             raise RuntimeError(f"value cannot be converted to type {dtypes.of_numpy(numpy).name} without overflow")
     with np.errstate(all="ignore"):
         if array.dtype.kind in "fV" and numpy.kind in "iu":
@@ -270,7 +270,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 def _size(args: Sequence[Any], size: Any = None) -> tuple[int, ...]:
     if size is not None:
         args = (size,)
-    if len(args) == 1 and not isinstance(args[0], (int, np.integer)) or len(args) == 1 and isinstance(args[0], Tensor):
+    if (len(args) == 1 and not isinstance(args[0], (int, np.integer))) or (len(args) == 1 and isinstance(args[0], Tensor)):
         got = ints(args[0])
         shape = (got,) if isinstance(got, int) else tuple(got)
     else:
@@ -505,7 +505,7 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None, d
         raise RuntimeError("step must be nonzero")
     if (step > 0 and end < start) or (step < 0 and end > start):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    length = int(math.floor((end - start) / step)) + 1
+    length = math.floor((end - start) / step) + 1
     return _finish(apply(ops.arange, ((), (length, _dtype_or_default(dtype))), (start, step), _place(device))[0], requires_grad, out)
 
 

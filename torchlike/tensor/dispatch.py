@@ -80,7 +80,7 @@ def index(x: Any) -> Any:
     try:
         return x.__index__()
     except AttributeError:
-        if isinstance(x, float) and x.is_integer() is False or not hasattr(x, "__int__"):
+        if (isinstance(x, float) and x.is_integer() is False) or not hasattr(x, "__int__"):
             raise TypeError(f"argument must be int, not {type(x).__name__}") from None
         raise TypeError(f"argument must be int, not {type(x).__name__}") from None
 
@@ -457,7 +457,7 @@ def _accepts(p: Param, x: Any) -> bool:
         return isinstance(x, (tuple, list)) and all(i is None or isinstance(i, Variable) or hasattr(type(i), "__torch_function__") for i in x)
     if p.role is SCALAR:
         return number
-    is_int = isinstance(x, (int, np.integer)) and not isinstance(x, bool) or (isinstance(x, Variable) and x.ndim == 0 and x.dtype.numpy.kind in "iu")
+    is_int = (isinstance(x, (int, np.integer)) and not isinstance(x, bool)) or (isinstance(x, Variable) and x.ndim == 0 and x.dtype.numpy.kind in "iu")
     if p.annotation in ("int", "Dim"):
         return bool(is_int)
     if p.annotation in ("Ints", "Dims"):

@@ -137,7 +137,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether an in-place operator may convert ``from_`` to ``to``: never to a lower kind."""
     a, b = promotion.kind(from_.numpy), promotion.kind(to.numpy)
-    if a == 3 and b < 3 or a == 2 and b < 2:
+    if (a == 3 and b < 3) or (a == 2 and b < 2):
         return False
     return not (a == 1 and b == 0)
 

@@ -65,9 +65,7 @@ def _resolve(x: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     for e in entries:
         if e is None or e is Ellipsis or isinstance(e, (bool, np.bool_)):
             continue
-        if isinstance(e, Tensor) and e.dtype.name in ("bool", "uint8"):
-            consumed += e.ndim
-        elif isinstance(e, np.ndarray) and e.dtype == bool:
+        if (isinstance(e, Tensor) and e.dtype.name in ("bool", "uint8")) or (isinstance(e, np.ndarray) and e.dtype == bool):
             consumed += e.ndim
         elif isinstance(e, (list, tuple)) and e and not _is_int(e[0]):
             t = _as_index_tensor(e)
@@ -109,7 +107,7 @@ def _resolve(x: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             if jax_traced(e):
                 advanced.append(e)
                 dim += 1
-            elif local.grad and x.requires_grad or e._value.array is None:
+            elif (local.grad and x.requires_grad) or e._value.array is None:
                 # keep the value unread: a 0-d position is one gather
                 advanced.append(e)
                 dim += 1

@@ -71,7 +71,7 @@ def tensor_types(kind: str = "cpu") -> dict[str, type]:
 
 
 def type_name_of(dtype: dtypes.dtype, kind: str = "cpu") -> str:
-    """torch's name of a tensor type: ``torch.FloatTensor``."""
+    """Torch's name of a tensor type: ``torch.FloatTensor``."""
     prefix = _OF_DTYPE.get(dtype.name, dtype.name.capitalize())
     return f"torch.{'cuda.' if kind == 'cuda' else ''}{prefix}Tensor"
 

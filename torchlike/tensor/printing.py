@@ -192,6 +192,8 @@ def tensor_repr(
             suffixes.append(f"dtype=torch.{dtype_name}")
         text = "[]"
     else:
+        if not options.edgeitems:
+            suffixes.append("size=" + str(tuple(shape)))
         if not shown:
             suffixes.append(f"dtype=torch.{dtype_name}")
         summarize = array.size > options.threshold

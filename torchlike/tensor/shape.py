@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
 
-from torchlike.autograd.tape import apply
 from torchlike.ops import views
 from torchlike.ops.declare import canonical_dim, canonical_dims
 from torchlike.ops.views import infer_size, view_strides
@@ -388,7 +388,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
             at += small + (1 if i < extra else 0)
             bounds.append(at)
     edges = [0, *bounds, n]
-    return tuple(slice_view(input, d, a, max(b, 0) if i == len(bounds) else b) for i, (a, b) in enumerate(zip(edges, edges[1:], strict=False)))
+    return tuple(slice_view(input, d, a, max(b, 0) if i == len(bounds) else b) for i, (a, b) in enumerate(itertools.pairwise(edges)))
 
 
 def _part_split(name: str, input: Tensor, how: Any, dim: int) -> tuple[Tensor, ...]:

@@ -21,9 +21,9 @@ from torchlike.autograd import tape
 from torchlike.autograd.tape import LEAF, AccumulateGrad, RemovableHandle, Variable, apply, node_type, wrap
 from torchlike.engine import Value, array_of, from_array, local, record, release
 from torchlike.ops.views import HOST, LAYOUT, WRITE, Step, contiguous_strides, is_contiguous, view_dtype
+from torchlike.tensor import dtypes
 from torchlike.tensor.device import device as Device
 from torchlike.tensor.device import from_engine
-from torchlike.tensor import dtypes
 from torchlike.tensor.size import Size
 from torchlike.tensor.storage import MIRROR_LIMIT, Mirror, Storage, mark_stale
 
@@ -47,7 +47,7 @@ class Tensor(Variable):
     __hash__ = object.__hash__
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is Tensor and (args or kwargs) or cls is not Tensor and cls.__init__ is object.__init__ and args:
+        if (cls is Tensor and (args or kwargs)) or (cls is not Tensor and cls.__init__ is object.__init__ and args):
             from torchlike.tensor.legacy import construct
 
             made = construct(None, *args, **kwargs)
@@ -810,7 +810,7 @@ def _scatter(base: Tensor, steps: Sequence[Step], new: Tensor) -> Tensor:
 
 
 def _scalar_type(d: dtypes.dtype) -> str:
-    """torch's name of a dtype in error messages ("Float", "Long", ...)."""
+    """Torch's name of a dtype in error messages ("Float", "Long", ...)."""
     return _SCALAR_TYPES.get(d.name, d.name.capitalize())
 
 

@@ -20,7 +20,8 @@ from torchlike.tensor.dtypes import dtype as DType
 from torchlike.tensor.tensor import Tensor
 
 T = TypeVar("T", bound="Module")
-_EXTRA_STATE_KEY = "_extra_state"
+T_destination = TypeVar("T_destination", bound=dict[str, Any])
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -36,9 +37,9 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     __str__ = __repr__
 
 
-def _indented(text: str, spaces: int) -> str:
-    first, *rest = text.split("\n")
-    return "\n".join([first, *(" " * spaces + line for line in rest)])
+def _addindent(s_: str, numSpaces: int) -> str:  # names that public code imports
+    first, *rest = s_.split("\n")
+    return "\n".join([first, *(" " * numSpaces + line for line in rest)])
 
 
 _global_hooks: dict[str, OrderedDict[int, Any]] = {
@@ -54,7 +55,7 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 
 def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
     """``hook(module, args, output)`` runs after the forward of every module."""
-    return RemovableHandle(_global_hooks["forward"], hook if not with_kwargs else _WithKwargs(hook))
+    return RemovableHandle(_global_hooks["forward"], _GlobalHook(hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -85,11 +86,11 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
     return RemovableHandle(_global_hooks["buffer_registration"], hook)
 
 
-class _WithKwargs:
-    """Marks a hook that also receives keyword arguments."""
+class _GlobalHook:
+    """A forward hook of all modules, and how it wants to be called."""
 
-    def __init__(self, hook: Callable[..., Any]) -> None:
-        self.hook = hook
+    def __init__(self, hook: Callable[..., Any], with_kwargs: bool, always_call: bool) -> None:
+        self.hook, self.with_kwargs, self.always_call = hook, with_kwargs, always_call
 
 
 class _WithModule:
@@ -128,7 +129,6 @@ class Module:
         for name in _HOOKS:
             set_(name, OrderedDict())
         set_("_modules", {})
-        set_("_plain_call", True)  # no hooks of any kind: __call__ is forward
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -212,12 +212,10 @@ class Module:
         for name in _HOOKS:
             self.__dict__.setdefault(name, OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
-        self.__dict__.setdefault("_plain_call", not self._has_call_hooks())
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         state.pop("_compiled_call_impl", None)
-        state.pop("_plain_call", None)
         return state
 
     def __dir__(self) -> list[str]:
@@ -385,9 +383,9 @@ class Module:
                 seen.add(m)
                 yield name, m
 
-    def modules(self) -> Iterator[Module]:
-        """The module and all below it, each once."""
-        for _, m in self.named_modules():
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """The module and all below it, each once (or as often as it is there)."""
+        for _, m in self.named_modules(remove_duplicate=remove_duplicate):
             yield m
 
     def named_modules(self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
@@ -498,15 +496,11 @@ class Module:
 
     # -- hooks and the call -----------------------------------------------------------------------------------------
 
-    def _has_call_hooks(self) -> bool:
-        return bool(self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks)
-
     def _add_hook(self, kind: str, hook: Any, prepend: bool = False) -> RemovableHandle:
         hooks = self.__dict__[kind]
         handle = _HookHandle(hooks, hook, self)
         if prepend:
             hooks.move_to_end(handle.id, last=False)
-        self.__dict__["_plain_call"] = False
         return handle
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
@@ -535,32 +529,27 @@ class Module:
         """``hook(module, grad_input, grad_output)`` runs when the gradient of the input is known."""
         return self._add_hook("_backward_hooks", hook, prepend)
 
-    register_backward_hook = register_full_backward_hook
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """``register_full_backward_hook`` under its old name."""
+        return self.register_full_backward_hook(hook)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
-        if self._plain_call and not _any_global_hook():
-            return self.forward(*args, **kwargs)
-        return self._call_impl(*args, **kwargs)
+        if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks or _any_global_hook():
+            return self._call_impl(*args, **kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _after_hooks(self) -> Iterator[tuple[Any, Any, bool, bool]]:
+        """The forward hooks: key, hook, whether it takes keywords, whether it is called after an exception too."""
+        for key, g in list(_global_hooks["forward"].items()):
+            yield ("global", key), g.hook, g.with_kwargs, g.always_call
+        for key, hook in list(self._forward_hooks.items()):
+            yield key, hook, key in self._forward_hooks_with_kwargs, key in self._forward_hooks_always_called
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        called: set[int] = set()
+        called: set[Any] = set()
         result = None
-
-        def after(result: Any) -> Any:
-            hooks = [*_global_hooks["forward"].items(), *self._forward_hooks.items()]
-            for key, hook in hooks:
-                called.add(key)
-                if isinstance(hook, _WithKwargs):
-                    answer = hook.hook(self, args, kwargs, result)
-                elif key in self._forward_hooks_with_kwargs:
-                    answer = hook(self, args, kwargs, result)
-                else:
-                    answer = hook(self, args, result)
-                result = result if answer is None else answer
-            return result
-
         try:
             for key, hook in [*_global_hooks["forward_pre"].items(), *self._forward_pre_hooks.items()]:
                 if key in self._forward_pre_hooks_with_kwargs:
@@ -576,12 +565,16 @@ class Module:
             backward = _BackwardHook.of(self)
             if backward is not None:
                 args = backward.watch_inputs(args)
-            result = after(self.forward(*args, **kwargs))
+            result = self.forward(*args, **kwargs)
+            for key, hook, with_kwargs, _ in self._after_hooks():
+                called.add(key)
+                answer = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+                result = result if answer is None else answer
             return result if backward is None else backward.watch_outputs(result)
         except Exception:
-            for key, hook in list(self._forward_hooks.items()):
-                if key in self._forward_hooks_always_called and key not in called:
-                    answer = hook(self, args, kwargs, result) if key in self._forward_hooks_with_kwargs else hook(self, args, result)
+            for key, hook, with_kwargs, always in self._after_hooks():
+                if always and key not in called:
+                    answer = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
                     result = result if answer is None else answer
             raise
 
@@ -619,7 +612,7 @@ class Module:
             if b is not None and name not in self._non_persistent_buffers_set:
                 destination[prefix + name] = b if keep_vars else b.detach()
         if type(self).get_extra_state is not Module.get_extra_state:
-            destination[prefix + _EXTRA_STATE_KEY] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Parameters and persistent buffers by dotted name (sharing their data), an ``OrderedDict``."""
@@ -695,7 +688,7 @@ class Module:
                     f'While copying the parameter named "{key}", whose dimensions in the model are {own.size()} and whose dimensions in '
                     f"the checkpoint are {given.size()}, an exception occurred : {error.args}."
                 )
-        extra = prefix + _EXTRA_STATE_KEY
+        extra = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not Module.set_extra_state:
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])
@@ -800,7 +793,7 @@ class Module:
     def __repr__(self) -> str:
         extra = self.extra_repr()
         extra_lines = extra.split("\n") if extra else []
-        child_lines = [f"({name}): {_indented(repr(m), 2)}" for name, m in self._modules.items()]
+        child_lines = [f"({name}): {_addindent(repr(m), 2)}" for name, m in self._modules.items()]
         lines = extra_lines + child_lines
         text = self._get_name() + "("
         if lines:
@@ -838,7 +831,7 @@ def _type_name(x: Any) -> str:
 
 
 class _HookHandle(RemovableHandle):
-    """Takes a call hook out again, and lets the module call ``forward`` directly when it was the last."""
+    """Takes a call hook out again, and what was noted about it."""
 
     def __init__(self, hooks: Any, hook: Any, module: Module) -> None:
         super().__init__(hooks, hook)
@@ -850,7 +843,6 @@ class _HookHandle(RemovableHandle):
         if module is not None:
             for name in ("_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs"):
                 module.__dict__[name].pop(self.id, None)
-            module.__dict__["_plain_call"] = not module._has_call_hooks()
 
 
 class _BackwardHook:

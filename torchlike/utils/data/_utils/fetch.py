@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from torchlike.engine import local
-
 from torchlike.tensor.tensor import Tensor
 from torchlike.utils.data._utils.collate import (
     collate_tensor_fn,
