@@ -199,6 +199,8 @@ class Op:
             leaves.extend(value if isinstance(value, tuple) else (value,))
         numbers = [x for x in leaves if isinstance(x, ScalarArg)]
         arrays = [x for x in leaves if x is not None and not isinstance(x, ScalarArg)]
+        if len(arrays) > 1:
+            _check_broadcast([x.shape for x in arrays])
         common = promotion.result_dtype(arrays, (n.kind for n in numbers))
         if self.promote is FLOAT and promotion.kind(common) < 2:
             common = promotion.default_dtype()
@@ -256,6 +258,20 @@ class Op:
             else:
                 flat.append(next(answers, None))
         return [None if g is None else _like(g, a) for g, a in zip(flat, args, strict=True)]
+
+
+def _check_broadcast(shapes: Sequence[tuple[int, ...]]) -> None:
+    """torch's error for operands whose shapes do not broadcast."""
+    have = shapes[0]
+    for shape in shapes[1:]:
+        n = max(len(have), len(shape))
+        a, b = (1,) * (n - len(have)) + tuple(have), (1,) * (n - len(shape)) + tuple(shape)
+        for dim in range(n - 1, -1, -1):
+            if a[dim] != b[dim] and a[dim] != 1 and b[dim] != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton dimension {dim}"
+                )
+        have = tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
 
 
 def _round(x: Any, dtype: np.dtype) -> Any:

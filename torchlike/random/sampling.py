@@ -419,7 +419,8 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     if not isinstance(p, Tensor) and not 0 <= host <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={host}")
     if input.is_complex():
-        raise NotImplementedError(f"\"bernoulli_{'tensor_cpu_self' if isinstance(p, Tensor) else 'scalar_cpu'}_\" not implemented for '{type_name(input._value.aval.dtype)}'")
+        kernel = "bernoulli_tensor_cpu_self_" if isinstance(p, Tensor) else "bernoulli_scalar_cpu_"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_name(input._value.aval.dtype)}'")
     _check_probability(host)
     return _fill(input, stream_of(generator).bernoulli(input.numel(), _flat(host, input._value.aval.shape)))
 

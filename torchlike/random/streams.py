@@ -192,8 +192,9 @@ class Stream:
             if n > BLOCK:
                 return self._blocked(lambda m: self.randint(m, low, high), n, np.int64)
             words = self.words64(n)
-            if span < 1 << 64:  # the whole range of int64 keeps the words as they are
-                words -= words // np.uint64(span) * np.uint64(span)
+            if span == 1 << 64:  # the whole range of int64 keeps the words as they are
+                return words.view(np.int64)
+            words -= words // np.uint64(span) * np.uint64(span)
             return (words + np.uint64(low % (1 << 64))).view(np.int64)
         if n > BLOCK:
             return self._blocked(lambda m: self.randint(m, low, high), n, np.int64)

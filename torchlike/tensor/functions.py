@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -155,3 +156,21 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:
     """The dtype that autocast would use."""
     return dtypes.NAMES["bfloat16" if device_type == "cpu" else "float16"]
+
+
+_threads = os.cpu_count() or 1
+
+
+@facade(method=False, override=False)
+def get_num_threads() -> int:
+    """The number of threads last asked for (at first, the processors of the machine)."""
+    return _threads
+
+
+@facade(method=False, override=False)
+def set_num_threads(num: int) -> None:
+    """A wish: XLA's own thread pool keeps the size that it had at the start of the process."""
+    global _threads
+    if not isinstance(num, int) or num < 1:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    _threads = num
