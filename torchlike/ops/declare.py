@@ -199,8 +199,6 @@ class Op:
             leaves.extend(value if isinstance(value, tuple) else (value,))
         numbers = [x for x in leaves if isinstance(x, ScalarArg)]
         arrays = [x for x in leaves if x is not None and not isinstance(x, ScalarArg)]
-        if len(arrays) > 1:
-            _check_broadcast([x.shape for x in arrays])
         common = promotion.result_dtype(arrays, (n.kind for n in numbers))
         if self.promote is FLOAT and promotion.kind(common) < 2:
             common = promotion.default_dtype()
@@ -228,7 +226,12 @@ class Op:
     def lower(self, static: tuple, args: Sequence[Any]) -> tuple[Any, ...]:
         """Apply to flat operands (arrays, ``ScalarArg`` or ``None``); always a tuple of arrays."""
         bound, round_to, rounds = self.bind(static, args)
-        results = self.body(**bound)
+        try:
+            results = self.body(**bound)
+        except (TypeError, ValueError):
+            if self.strides == "elementwise":
+                _check_broadcast([x.shape for n, x in bound.items() if n in self._promoted and hasattr(x, "shape")])
+            raise
         results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
         if rounds:
             results = tuple(_round(r, round_to) for r in results)
