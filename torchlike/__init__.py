@@ -43,12 +43,13 @@ set_default_tensor_type = _legacy.set_default_tensor_type
 autograd.Variable = _legacy.Variable  # type: ignore[attr-defined]  # a name of torch.autograd that needs the tensor layer
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
-from torchlike.version import __version__
+from torchlike.torch_version import __version__
 
 # Names that live in modules which are loaded when first needed.
 _LAZY: dict[str, str] = {
     "save": "torchlike.serialization", "load": "torchlike.serialization", "install": "torchlike.compat", "uninstall": "torchlike.compat",
-    "svd_lowrank": "torchlike.lowrank", "pca_lowrank": "torchlike.lowrank",
+    "set_float32_matmul_precision": "torchlike.backends.precision", "get_float32_matmul_precision": "torchlike.backends.precision",
+    "OutOfMemoryError": "torchlike.cuda", "compile": "torchlike.compiler", "svd_lowrank": "torchlike.lowrank", "pca_lowrank": "torchlike.lowrank",
 }  # fmt: skip
 _SUBMODULES = {m.name for m in _pkgutil.iter_modules(__path__)}
 
@@ -66,3 +67,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY, *_SUBMODULES})
+
+
+from torchlike.compat.finder import watch as _watch  # noqa: E402 - names that are missing are answered for when all others are there
+
+_watch()

@@ -6,10 +6,25 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-__all__ = ["allow_in_graph", "assume_constant_result", "cudagraph_mark_step_begin", "disable", "is_compiling", "is_dynamo_compiling",
+__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling", "is_dynamo_compiling",
            "is_exporting", "list_backends", "nested_compile_region", "reset"]  # fmt: skip
 
 T = TypeVar("T")
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """The function or module itself, or the decorator for it: what it computes is recorded and compiled as it runs.
+
+    Options (``fullgraph``, ``dynamic``, ``backend``, ``mode``, ``options``, ``disable``) steer how torch's compiler goes about
+    it, not what is computed.
+
+    Raises:
+        TypeError: an option that ``torch.compile`` does not have.
+    """
+    unknown = options.keys() - {"fullgraph", "dynamic", "backend", "mode", "options", "disable"}
+    if unknown:
+        raise TypeError(f"compile() got an unexpected keyword argument '{min(unknown)}'")
+    return (lambda f: f) if model is None else model
 
 
 def is_compiling() -> bool:

@@ -37,6 +37,7 @@ _INSTEAD = {
     "torch._C": "the public name of the operator or class",
     "torch.ao": "lower precision through torch.autocast, .half() or .bfloat16()",
     "torch.backends": "JAX's own configuration (jax.config)",
+    "torch.compile": "nothing at all: eager code is compiled already",
     "torch.cuda": "torch.cuda's own functions for devices and memory, or jax.devices()",
     "torch.distributed": "torch.distributed's collectives, or JAX's sharding (jax.sharding.NamedSharding)",
     "torch.export": "jax.export, through torchlike.interop",
@@ -72,6 +73,8 @@ def theirs(own_name: str) -> str:
 
 def _nearest(full_name: str) -> str | None:
     """What to use instead: a like name in the same module, what does the job of that part of torch, the name elsewhere."""
+    if full_name in _INSTEAD:
+        return _INSTEAD[full_name]
     module, _, name = full_name.rpartition(".")
     loaded = sys.modules.get(ours(module)) if module.partition(".")[0] in ("torch", "torchvision") else None
     if loaded is not None and not isinstance(loaded, GapModule):
