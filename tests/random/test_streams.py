@@ -1,12 +1,16 @@
 """Random streams against torch's: every sampler, sizes around the blocks of 16, interleaved draws, states."""
 
 import hashlib
+import sys
 import threading
 
 import numpy as np
 import pytest
 
 from tests.scenarios import Scenarios, error_of
+from torchlike.random import box_muller
+from torchlike.random.rounding import fma32
+from torchlike.random.streams import Stream
 
 scenario = Scenarios("random", tolerance=0.0)
 SIZES = (0, 1, 2, 15, 16, 17, 31, 32, 33)
@@ -86,6 +90,22 @@ def shapes_and_layouts(torch):
 
 
 @scenario
+def every_layout(torch):
+    """Numbers go into a tensor in the order of its memory where it is dense, else of its elements."""
+    out = []
+    for make in (
+        lambda: torch.empty(()), lambda: torch.empty(0, 3), lambda: torch.empty(5, 4).t(), lambda: torch.empty(3, 4, 5).permute(2, 0, 1),
+        lambda: torch.empty(6, 10)[:, ::2], lambda: torch.empty(8, 3)[:, 1], lambda: torch.empty(2, 3, 2, 2).contiguous(memory_format=torch.channels_last),
+    ):  # fmt: skip
+        torch.manual_seed(1)
+        x = make().fill_(0.5)
+        drawn = [make().normal_(1, 2), make().uniform_(-1, 2), make().bernoulli_(0.3), make().random_(0, 9), make().geometric_(0.4), torch.randn_like(x),
+                 torch.rand_like(x), torch.randint_like(x, 3, 9), torch.bernoulli(x), torch.poisson(x), torch.normal(x, x)]  # fmt: skip
+        out.append([(list(t.stride()), digest(t)) for t in drawn])
+    return out, torch.rand(1)
+
+
+@scenario
 def multinomial(torch):
     torch.manual_seed(0)
     w = torch.arange(1.0, 9.0)
@@ -132,7 +152,30 @@ def refusals(torch):
         lambda: torch.randperm(300, dtype=torch.uint8), lambda: torch.randperm(3000, dtype=torch.float16), lambda: torch.randperm(3, dtype=torch.bool),
         lambda: torch.binomial(ones.half(), ones.half()), lambda: torch.binomial(ones, ones.double()), lambda: torch.binomial(int64, ones),
         lambda: torch.poisson(-ones), lambda: torch._standard_gamma(int64), lambda: ones.cauchy_(0, -1), lambda: ones.uniform_(1, 0),
+        lambda: int64.byte().random_(-3, 100), lambda: int64.char().random_(0, 300), lambda: ones.half().random_(0, 2**20), lambda: int64.bool().random_(9),
+        lambda: torch.randint(0, 2, (2,), dtype=torch.complex64), lambda: torch.bernoulli(int64), lambda: torch.bernoulli(int64, 0.5),
+        lambda: torch.normal(0.0, 1.0, (2,), dtype=torch.int32), lambda: int64.to(torch.uint16).random_(), lambda: torch.randperm(300, dtype=torch.bfloat16),
     )]  # fmt: skip
+
+
+@scenario
+def integers_in_every_dtype(torch):
+    """Bounds that a floating-point dtype does not have move inwards."""
+    out = []
+    for name in ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool"):
+        dtype = getattr(torch, name)
+        torch.manual_seed(2)
+        drawn = [torch.randint(0, 2, (5,), dtype=dtype), torch.empty(5, dtype=dtype).random_(), torch.empty(5, dtype=dtype).random_(0, None)]
+        if name not in ("float16", "int8", "int16", "uint8", "bool"):
+            drawn += [torch.empty(50, dtype=dtype).random_(*bounds) for bounds in ((0, 2**20), (0, 2**31 - 1), (-(2**30) - 1, 2**30 + 1))]
+        out.append([digest(t) for t in drawn])
+    return out
+
+
+@scenario
+def complex_numbers(torch):
+    torch.manual_seed(0)
+    return [torch.view_as_real(t) for t in (torch.normal(2.0, 3.0, (5,), dtype=torch.complex64), torch.rand(3, dtype=torch.complex128), torch.randn(20, dtype=torch.complex64))]
 
 
 @scenario
@@ -169,6 +212,39 @@ def test_large_blocks_are_the_same_bits():
         assert np.array_equal(torch.randn(n).numpy(), torchlike.randn(n).numpy()), n
         assert np.array_equal(torch.empty(n).normal_(0.3, 1.7).numpy(), torchlike.empty(n).normal_(0.3, 1.7).numpy()), n
         assert np.array_equal(torch.randperm(n).numpy(), torchlike.randperm(n).numpy()), n
+        assert np.array_equal(torch.empty(n).uniform_(-0.1, 0.3).numpy(), torchlike.empty(n).uniform_(-0.1, 0.3).numpy()), n
+        assert np.array_equal(torch.empty(n).bernoulli_(0.2).numpy(), torchlike.empty(n).bernoulli_(0.2).numpy()), n
+        p = np.linspace(0, 1, n, dtype=np.float32)
+        assert np.array_equal(torch.bernoulli(torch.from_numpy(p)).numpy(), torchlike.bernoulli(torchlike.from_numpy(p)).numpy()), n
+
+
+def test_xla_and_numpy_give_the_same_normals():
+    u = (np.random.default_rng(0).integers(0, 1 << 24, box_muller.BLOCK) * 2.0**-24).astype(np.float32)
+    u[:2] = 0, 1 - 2.0**-24
+    run = box_muller._compiled()
+    if run is None:
+        pytest.skip("XLA's multiply-adds are not fused on this machine, so NumPy draws all normals")
+    for mean, std in ((0, 1), (0.3, 1.7), (-2, 0.02)):
+        assert np.array_equal(np.asarray(run(box_muller._with_scale(u, mean, std))), fma32(box_muller._by_numpy(u), std, mean))
+
+
+@pytest.mark.parametrize("draw", [lambda s: s.poisson(np.full(40, 3.5)), lambda s: s.normal(5, 0.0, 1.0, np.float32), lambda s: s.normal(9000, 0.0, 1.0, np.float32)])
+def test_draws_of_threads_do_not_mix(draw):
+    def draws(stream, times):
+        return [draw(stream).tobytes() for _ in range(times)]
+
+    expected, stream, found = draws(Stream(5), 40), Stream(5), []
+    threads = [threading.Thread(target=lambda: found.extend(draws(stream, 10))) for _ in range(4)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert sorted(found) == sorted(expected)
 
 
 def test_states_cross_over():

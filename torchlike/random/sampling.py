@@ -6,8 +6,11 @@ Numbers are drawn on the host, at the call and in program order, from torch's ow
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from torchlike.autograd import tape
@@ -21,7 +24,7 @@ from torchlike.tensor.creation import _size
 from torchlike.tensor.device import engine_device, from_engine
 from torchlike.tensor.dispatch import index, write_out
 from torchlike.tensor.facade import facade
-from torchlike.tensor.formats import preserve_format, strided
+from torchlike.tensor.formats import contiguous_format, preserve_format, strided
 from torchlike.tensor.shape import with_format
 from torchlike.tensor.tensor import Tensor
 
@@ -65,16 +68,28 @@ def _unit(s: Stream, n: int, dtype: np.dtype, name: str) -> np.ndarray:
     if promotion.is_complex(dtype):
         return _complex(lambda m, d: s.uniform(m, 0.0, 1.0, d), n, dtype)
     if promotion.kind(dtype) < 2:
-        raise NotImplementedError(f'"{name}" not implemented for \'{type_name(dtype)}\'')
+        raise _not_implemented(name, dtype)
     return s.uniform(n, 0.0, 1.0, dtype)
 
 
-def _gauss(s: Stream, n: int, dtype: np.dtype) -> np.ndarray:
+def _gauss(draw: Callable[..., np.ndarray], n: int, mean: float, std: float, dtype: np.dtype) -> np.ndarray:
+    """Normal numbers by a stream's method ``draw``."""
     if promotion.is_complex(dtype):
-        return _complex(lambda m, d: s.normal(m, 0.0, 1 / math.sqrt(2.0), d), n, dtype)
+        # Real and imaginary part have half the variance each; torch adds the mean to both.
+        return _complex(lambda m, d: draw(m, mean, std / math.sqrt(2.0), d), n, dtype)
     if promotion.kind(dtype) < 2:
-        raise NotImplementedError(f'"normal_kernel_cpu" not implemented for \'{type_name(dtype)}\'')
-    return s.normal(n, 0.0, 1.0, dtype)
+        raise _not_implemented("normal_kernel_cpu", dtype)
+    return draw(n, mean, std, dtype)
+
+
+def _not_implemented(kernel: str, dtype: np.dtype) -> NotImplementedError:
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{type_name(dtype)}'")
+
+
+def _refuse(kernel: str, dtype: np.dtype, also: str = "") -> None:
+    """Raise for the dtypes which hardly a kernel of torch has: wide unsigned integers, complex numbers, kinds ``also``."""
+    if dtype.kind in "c" + also or (dtype.kind == "u" and dtype.itemsize > 1):
+        raise _not_implemented(kernel, dtype)
 
 
 # -- functions that make tensors ----------------------------------------------------------------------------------------
@@ -95,7 +110,7 @@ def randn(*size_: Any, size: Any = None, generator: Any = None, names: Any = Non
     """Standard normal numbers."""
     _check_layout(layout)
     shape = _size(size_, size)
-    return _made(_gauss(stream_of(generator), math.prod(shape), _float_dtype(dtype, out)), shape, device, requires_grad, out)
+    return _made(_gauss(stream_of(generator).normal, math.prod(shape), 0.0, 1.0, _float_dtype(dtype, out)), shape, device, requires_grad, out)
 
 
 @facade(method=False)
@@ -150,24 +165,73 @@ def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, gen
     """Integers of [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
     _check_layout(layout)
     low, high, shape = _bounds(args, low, high, size)
+    numpy = np.dtype(np.int64) if dtype is None and out is None else out._value.aval.dtype if dtype is None else dtypes.numpy_of(dtype)
+    return _made(_integers(generator, math.prod(shape), low, high, numpy), shape, device, requires_grad, out)
+
+
+_C_NAMES = {
+    "bool": "bool", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int", "uint8": "unsigned char",
+    "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int", "float32": "float", "float64": "double",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+}  # fmt: skip
+
+
+def _integers(generator: Any, n: int, low: int, high: int, dtype: np.dtype) -> np.ndarray:
+    """``n`` integers of [low, high), a range that must lie in that of the dtype."""
+    if promotion.is_complex(dtype):
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    numpy = np.dtype(np.int64) if dtype is None and out is None else out._value.aval.dtype if dtype is None else dtypes.numpy_of(dtype)
-    if numpy.kind in "iu":
-        limits = np.iinfo(numpy)
-        if low < limits.min or high - 1 > limits.max:
-            which, value = ("from", low) if low < limits.min else ("to - 1", high - 1)
-            raise RuntimeError(f"{which} is out of bounds for {dtypes.of_numpy(numpy).name}: {value}")
-    drawn = stream_of(generator).randint(math.prod(shape), low, high)
-    return _made(np.asarray(drawn).astype(numpy), shape, device, requires_grad, out)
+    name = _C_NAMES[dtype.name]
+    whole = dtype.kind in "biu"
+    smallest, largest = _range(dtype)
+    for which, value in (("from", low), ("to - 1", high - 1)):
+        if not smallest <= value <= largest:
+            raise RuntimeError(f"{which} is out of bounds for {name}")
+        if not whole and abs(value) > exact_limit(dtype):
+            digits = exact_limit(dtype).bit_length() - 1
+            warnings.warn(
+                f"{which} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {name} can support discrete uniform distribution "
+                "only within this range. This warning will become an error in version 1.7 release, please fix the code in advance",
+                stacklevel=4,
+            )
+    if not whole:
+        low, high = _representable(low, high, dtype)
+    return _converted(stream_of(generator).randint(n, low, high), dtype)
+
+
+def _converted(drawn: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Integers in another dtype; to half precision by way of float32, as torch's conversion rounds."""
+    return (drawn.astype(np.float32) if dtype.itemsize == 2 and dtype.kind not in "iu" else drawn).astype(dtype, copy=False)
+
+
+def _range(dtype: np.dtype) -> tuple[int, int]:
+    """The smallest and the largest integer of a dtype that is not complex."""
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    largest = 1 if dtype.kind == "b" else int(ml_dtypes.finfo(dtype).max)
+    return (0 if dtype.kind == "b" else -largest), largest
+
+
+def _representable(low: int, high: int, dtype: np.dtype) -> tuple[int, int]:
+    """The bounds moved inwards where rounding to a floating-point dtype would step over them (torch's ``update_from``, ``update_to``)."""
+    digits = exact_limit(dtype).bit_length() - 1
+    up, down = int(_converted(np.array(low + 1), dtype)), int(_converted(np.array(high - 1), dtype))
+    if up < low:
+        low = up + (1 << (abs(low + 1).bit_length() - digits))
+    if down >= high:
+        high = down - (1 << (abs(high - 1).bit_length() - digits))
+    return low, high
 
 
 @facade(method=False)
-def randint_like(input: Tensor, *args: Any, low: Any = None, high: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-                 requires_grad: bool = False, memory_format: Any = preserve_format) -> Tensor:  # fmt: skip
-    """``randint`` with the shape, dtype and device of ``input``."""
-    bounds = [a for a in (*args, *([] if low is None else [low]), *([] if high is None else [high]))]
-    return randint(*bounds, input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
+def randint_like(input: Tensor, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any = None, layout: Any = None,
+                 device: Any = None, requires_grad: bool = False, memory_format: Any = preserve_format) -> Tensor:  # fmt: skip
+    """``randint`` with the shape, dtype, device and strides of ``input``."""
+    low, high, _ = _bounds(args, low, high, ())
+    t = empty_like_of(input, dtype, device, memory_format)
+    _fill(t, _integers(generator, t.numel(), low, high, t._value.aval.dtype))
+    return t.requires_grad_() if requires_grad else t
 
 
 @facade(method=False, override=False)
@@ -178,14 +242,13 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = Non
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     numpy = np.dtype(np.int64) if dtype is None and out is None else out._value.aval.dtype if dtype is None else dtypes.numpy_of(dtype)
-    if promotion.is_complex(numpy) or numpy.kind == "b":
-        raise NotImplementedError(f"\"randperm\" not implemented for '{type_name(numpy)}'")
+    _refuse("randperm", numpy, also="b")
     limit = exact_limit(numpy)
     if n > limit and numpy.kind in "iu":
         raise RuntimeError(f"value cannot be converted to type {numpy.name}_t without overflow")
-    if n > limit + 1 and numpy.kind not in "iu":
+    if n > limit + 1 and numpy.kind == "f":  # bfloat16 is of NumPy's kind V: torch does not ask
         raise RuntimeError(f"n cannot be greater than {limit + 1} for {type_name(numpy)} type.")
-    return _made(np.asarray(stream_of(generator).permutation(n)).astype(numpy), (n,), device, requires_grad, out)
+    return _made(_converted(stream_of(generator).permutation(n), numpy), (n,), device, requires_grad, out)
 
 
 @facade(method=False)
@@ -198,7 +261,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         shape = _size((size,))
-        drawn = stream_of(generator).normal(math.prod(shape), float(mean), float(std), _float_dtype(dtype, out))
+        drawn = _gauss(stream_of(generator).normal, math.prod(shape), float(mean), float(std), _float_dtype(dtype, out))
         return _made(drawn, shape, device, requires_grad, out)
     if isinstance(std, Tensor):
         if promotion.is_complex(std._value.aval.dtype):
@@ -208,17 +271,10 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     like = mean if isinstance(mean, Tensor) else std
     numpy = like._value.aval.dtype
     shape = np.broadcast_shapes(*(t.shape for t in (mean, std) if isinstance(t, Tensor)))
-    n, s = math.prod(shape), stream_of(generator)
     # As torch: standard numbers (of the number ``std``, if it is one), times a tensor of deviations, plus the mean, each step
     # rounded. On the host, because XLA would fuse them.
     by = 1.0 if isinstance(std, Tensor) else float(std)
-    if promotion.is_complex(numpy):
-        drawn = _complex(lambda m, d: s.normal(m, 0.0, by / math.sqrt(2.0), d), n, numpy)
-    elif promotion.kind(numpy) < 2:
-        raise NotImplementedError(f'"normal_kernel_cpu" not implemented for \'{type_name(like._value.aval.dtype)}\'')
-    else:
-        drawn = s.normal(n, 0.0, by, numpy)
-    drawn = drawn.reshape(shape)
+    drawn = _gauss(stream_of(generator).normal, math.prod(shape), 0.0, by, numpy).reshape(shape)
     if isinstance(std, Tensor):
         drawn = (drawn * std._host()).astype(numpy)
     drawn = (drawn + (mean._host() if isinstance(mean, Tensor) else numpy.type(mean))).astype(numpy)
@@ -228,14 +284,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
 @facade()
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """Ones with the probabilities ``input`` (or ``p``), else zeros."""
-    probabilities = input if p is None else p
-    shape = input._value.aval.shape
-    host = probabilities._host() if isinstance(probabilities, Tensor) else float(probabilities)
-    _check_probability(host)
-    drawn = stream_of(generator).bernoulli(input.numel(), _flat(host, shape))
-    t = Tensor._from_numpy(np.asarray(drawn).reshape(shape).astype(input._value.aval.dtype), device="cpu")
-    if input._value.aval.device != "cpu":
-        t = t.to(input.device)
+    t = bernoulli_(empty_like_of(input, None, None, contiguous_format), input if p is None else p, generator=generator)
     return write_out(out, t) if out is not None else t
 
 
@@ -313,7 +362,7 @@ def _sample_dirichlet(self: Tensor, generator: Any = None) -> Tensor:
 
 def _float_only(t: Tensor, kernel: str, half: bool = False) -> None:
     if not t.is_floating_point() or (not half and t.element_size() == 2):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_name(t._value.aval.dtype)}'")
+        raise _not_implemented(kernel, t._value.aval.dtype)
 
 
 def _like(t: Tensor, drawn: Any, shape: Any = None) -> Tensor:
@@ -335,7 +384,7 @@ def _fill(t: Tensor, drawn: Any) -> Tensor:
         stride = t._layout()[1]
         order = sorted(range(t.ndim), key=lambda d: -stride[d])
         array = array.reshape([aval.shape[d] for d in order]).transpose(np.argsort(order))
-    fresh = Tensor._from_numpy(np.ascontiguousarray(array.reshape(aval.shape)))
+    fresh = Tensor._from_numpy(np.asarray(array.reshape(aval.shape), order="C"))  # ascontiguousarray has no arrays of no dimension
     if aval.device != "cpu":
         fresh = fresh.to(t.device)
     before, tape.local.grad = tape.local.grad, False
@@ -360,7 +409,7 @@ def uniform_(input: Tensor, from_: float = 0, to: float = 1, *, generator: Any =
     if promotion.is_complex(aval.dtype):
         return _fill(input, _complex(lambda m, d: s.uniform(m, low, to, d), aval.size, aval.dtype))
     if promotion.kind(aval.dtype) < 2:
-        raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{type_name(aval.dtype)}'")
+        raise _not_implemented("check_uniform_bounds", aval.dtype)
     return _fill(input, s.uniform(aval.size, float(low), float(to), aval.dtype))
 
 
@@ -372,13 +421,8 @@ def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Any = 
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     aval = input._value.aval
     s = stream_of(generator)
-    if promotion.is_complex(aval.dtype):
-        # Real and imaginary part have half the variance each; torch adds the mean to both.
-        return _fill(input, _complex(lambda m, d: s.normal(m, float(mean), std / math.sqrt(2.0), d), aval.size, aval.dtype))
-    if promotion.kind(aval.dtype) < 2:
-        raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{type_name(aval.dtype)}'")
-    draw = s.normal if input._dense or input.is_contiguous() else s.normal_serial
-    return _fill(input, draw(aval.size, float(mean), float(std), aval.dtype))
+    draw = s.normal if input._dense or input.is_contiguous() or promotion.is_complex(aval.dtype) else s.normal_serial
+    return _fill(input, _gauss(draw, aval.size, float(mean), float(std), aval.dtype))
 
 
 def exact_limit(dtype: np.dtype) -> int:
@@ -396,19 +440,12 @@ def random_(input: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     unbounded = to is None and low is not None
     input._check_inplace()
     aval = input._value.aval
-    s = stream_of(generator)
-    if promotion.is_complex(aval.dtype):
-        if low is None and to is None:
-            raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for '{type_name(input._value.aval.dtype)}'")
-        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if low is None and to is None:
-        return _fill(input, s.random(aval.size, aval.dtype))
-    low = 0 if low is None else low
-    if unbounded:
+        _refuse("random_kernel_cpu", aval.dtype)
+        return _fill(input, stream_of(generator).random(aval.size, aval.dtype))
+    if unbounded and not promotion.is_complex(aval.dtype):
         to = exact_limit(aval.dtype) + 1
-    if low >= to:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={to}")
-    return _fill(input, s.randint(aval.size, int(low), int(to)))
+    return _fill(input, _integers(generator, aval.size, 0 if low is None else int(low), 1 if to is None else int(to), aval.dtype))
 
 
 @facade(function=False)
@@ -418,9 +455,9 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     host = p._host() if isinstance(p, Tensor) else float(p)
     if not isinstance(p, Tensor) and not 0 <= host <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={host}")
-    if input.is_complex():
-        kernel = "bernoulli_tensor_cpu_self_" if isinstance(p, Tensor) else "bernoulli_scalar_cpu_"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_name(input._value.aval.dtype)}'")
+    _refuse("bernoulli_tensor_cpu_self_" if isinstance(p, Tensor) else "bernoulli_scalar_cpu_", input._value.aval.dtype)
+    if isinstance(p, Tensor) and not p.is_floating_point():
+        raise _not_implemented("bernoulli_tensor_cpu_p_", p._value.aval.dtype)
     _check_probability(host)
     return _fill(input, stream_of(generator).bernoulli(input.numel(), _flat(host, input._value.aval.shape)))
 
@@ -447,8 +484,7 @@ def exponential_(input: Tensor, lambd: float = 1, *, generator: Any = None) -> T
 def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill with geometric numbers of success probability ``p``."""
     input._check_inplace()
-    if promotion.is_complex(input._value.aval.dtype) or input._value.aval.dtype.kind == "b":
-        raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{type_name(input._value.aval.dtype)}'")
+    _refuse("geometric_cpu", input._value.aval.dtype, also="b")
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     aval = input._value.aval

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from torchlike.random import rejection
 from torchlike.random.box_muller import normals32, normals64
-from torchlike.random.rounding import fma, fma32, fma64, libm
+from torchlike.random.rounding import fma, fma64, libm
 
 BLOCK = 1 << 14  # numbers whose intermediate results stay in a core's cache
 LIST = 1 << 12  # a permutation's steps that Python's list does faster than NumPy
+_24_BITS = np.uint64((1 << 24) - 1)
 _53_BITS = (1 << 53) - 1
 
 
@@ -53,6 +57,17 @@ def _swap_in_rows(p: np.ndarray, steps: np.ndarray) -> int:
     return done
 
 
+def _alone(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that no other thread's draws come between, as under torch's mutex of a generator."""
+
+    @functools.wraps(method)
+    def locked(self: Stream, *args: Any) -> Any:
+        with self._lock:
+            return method(self, *args)
+
+    return locked
+
+
 class Stream:
     """The state of a ``torch.Generator`` on the CPU."""
 
@@ -60,6 +75,7 @@ class Stream:
         self._lock = threading.RLock()
         self.seed(seed)
 
+    @_alone
     def seed(self, seed: int) -> None:
         """Start the stream that belongs to a seed."""
         self.initial_seed = seed & 0xFFFFFFFFFFFFFFFF
@@ -87,7 +103,7 @@ class Stream:
             return self._blocked(lambda m: self.unit(m, dtype), n, dtype)
         if dtype == np.float64:
             return (self.words64(n) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
-        x = (self.words(n) & np.uint64((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
+        x = (self.words(n) & _24_BITS).astype(np.float32) * np.float32(2.0**-24)
         return x if dtype == np.float32 else x.astype(dtype)
 
     @staticmethod
@@ -99,20 +115,24 @@ class Stream:
             out[start:stop] = draw(stop - start)
         return out
 
+    @_alone
     def uniform(self, n: int, low: float, high: float, dtype: Any) -> np.ndarray:
         """``n`` numbers in [low, high)."""
         dtype = np.dtype(dtype)
         wide = np.float64 if dtype == np.float64 else np.float32
         if n > BLOCK:
             return self._blocked(lambda m: self.uniform(m, low, high, dtype), n, dtype)
-        x = self.unit(n, wide)
-        low_, high_ = wide(low), wide(high)
         if low == 0 and high == 1 and dtype.itemsize > 2:
-            return x
+            return self.unit(n, wide)
+        low_, high_ = wide(low), wide(high)
         # torch's compiler fuses the multiplication and the addition
         if wide is np.float64:
-            return fma64(x, high_ - low_, low_)
-        x = fma32(x, high_ - low_, low_)
+            return fma64(self.unit(n, wide), float(high_ - low_), float(low_))
+        # in float64 the products of 24 bits are exact
+        x = (self.words(n) & _24_BITS).astype(np.float64)
+        x *= np.float64(high_ - low_) * 2.0**-24
+        x += low_
+        x = x.astype(np.float32)
         if dtype == np.float32:
             return x
         # Rounding to half precision can reach the upper bound, which the range leaves out: torch takes the lower one then.
@@ -120,6 +140,7 @@ class Stream:
         x[x == dtype.type(high)] = dtype.type(low)
         return x
 
+    @_alone
     def normal(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
         """``n`` normal numbers: Box-Muller in blocks of 16, or one by one when fewer than 16."""
         dtype = np.dtype(dtype)
@@ -137,17 +158,14 @@ class Stream:
         return out.astype(dtype, copy=False)
 
     def _normal_blocks(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
-        scale = fma64 if dtype == np.float64 else fma32  # fused, as torch's kernel ends
+        if dtype == np.float32:
+            return normals32(n, lambda m: self.unit(m, dtype), mean, std)
+        if n > BLOCK:
+            return self._blocked(lambda m: self._normal_blocks(m, mean, std, dtype), n, dtype)
+        out = normals64(self.unit(n, dtype))
+        return out if std == 1 and mean == 0 else fma64(out, std, mean)  # fused, as torch's kernel ends
 
-        def finish(x: np.ndarray) -> np.ndarray:
-            return x if std == 1 and mean == 0 else scale(x, std, mean)
-
-        if dtype == np.float64:
-            if n > BLOCK:
-                return self._blocked(lambda m: self._normal_blocks(m, mean, std, dtype), n, dtype)
-            return finish(normals64(self.unit(n, dtype)))
-        return normals32(n, lambda m: self.unit(m, dtype), finish)
-
+    @_alone
     def normal_serial(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
         """``n`` normal numbers drawn one by one: what torch does for few or for tensors that are not contiguous."""
         return _narrow(self._serial(n, mean, std, np.dtype(dtype) == np.float64), dtype)
@@ -155,7 +173,7 @@ class Stream:
     def _serial(self, n: int, mean: float, std: float, exact: bool) -> np.ndarray:
         """``n`` float64 numbers (``exact``: to the C library's last bit); the second of a pair that is left over is kept."""
         if n < 16:
-            values = [self.normal_double() for _ in range(n)]
+            values = [self._double() for _ in range(n)]
             return np.array(values if std == 1 and mean == 0 else [fma(x, std, mean) for x in values], np.float64)
         if n > BLOCK:
             return self._blocked(lambda m: self._serial(m, mean, std, exact), n, np.float64)
@@ -170,10 +188,10 @@ class Stream:
         out[start:start + whole:2] = radius * np.cos(theta)
         out[start + 1:start + whole:2] = radius * np.sin(theta)
         if start + whole < n:
-            out[-1] = self.normal_double()
+            out[-1] = self._double()
         return out if std == 1 and mean == 0 else fma64(out, std, mean)
 
-    def normal_double(self) -> float:
+    def _double(self) -> float:
         """One normal number in double precision; the second of each pair is kept for the next call."""
         if self._cached is not None:
             value, self._cached = self._cached, None
@@ -185,6 +203,7 @@ class Stream:
         self._cached = radius * math.sin(theta)
         return radius * math.cos(theta)
 
+    @_alone
     def randint(self, n: int, low: int, high: int) -> np.ndarray:
         """``n`` integers in [low, high): one word each, or two when the range has 28 bits or more."""
         span = high - low
@@ -203,6 +222,7 @@ class Stream:
         words -= words // np.uint32(span) * np.uint32(span)
         return words + np.int64(low)
 
+    @_alone
     def permutation(self, n: int) -> np.ndarray:
         """A permutation of ``range(n)``: Fisher-Yates from the front, one word a step (two where a word's range is too short)."""
         if n <= 1:
@@ -219,11 +239,16 @@ class Stream:
         p[done:] = rest
         return p
 
+    @_alone
     def bernoulli(self, n: int, p: Any) -> np.ndarray:
         """``n`` bools, true with probability ``p``: a float64 comparison for a number, one in the array's dtype for an array."""
+        if n > BLOCK:
+            parts = iter(p[i:i + BLOCK] for i in range(0, n, BLOCK)) if isinstance(p, np.ndarray) else itertools.repeat(p)
+            return self._blocked(lambda m: self.bernoulli(m, next(parts)), n, bool)
         single = isinstance(p, np.ndarray) and p.dtype != np.float64
         return self.unit(n, np.float32 if single else np.float64) < p
 
+    @_alone
     def random(self, n: int, dtype: Any) -> np.ndarray:
         """``n`` integers over the range in which ``dtype`` is exact."""
         dtype = np.dtype(dtype)
@@ -238,6 +263,7 @@ class Stream:
         digits = {np.dtype(np.float32): 24, np.dtype(np.float16): 11}.get(dtype, 8)
         return (self.words(n) % np.uint64((1 << digits) + 1)).astype(np.float32).astype(dtype)
 
+    @_alone
     def exponential(self, n: int, rate: float, dtype: Any) -> np.ndarray:
         """``n`` exponential numbers."""
         x = -self.unit(n, np.float64)
@@ -245,21 +271,25 @@ class Stream:
         logs = libm(math.log1p, x) if np.dtype(dtype) == np.float64 else np.log1p(x)
         return _narrow(-1.0 / rate * logs, dtype)
 
+    @_alone
     def geometric(self, n: int, p: float, dtype: Any) -> np.ndarray:
         """``n`` numbers of trials up to the first success."""
         with np.errstate(divide="ignore"):
             return np.ceil(np.log(self.unit(n, np.float64)) / math.log1p(-p)).astype(dtype)
 
+    @_alone
     def cauchy(self, n: int, median: float, sigma: float, dtype: Any) -> np.ndarray:
         """``n`` Cauchy numbers."""
         x = np.pi * (self.unit(n, np.float64) - 0.5)
         return _narrow(median + sigma * (libm(math.tan, x) if np.dtype(dtype) == np.float64 else np.tan(x)), dtype)
 
+    @_alone
     def log_normal(self, n: int, mean: float, std: float, dtype: Any) -> np.ndarray:
         """``n`` exponentials of normal numbers, drawn one by one."""
         x = self._serial(n, mean, std, np.dtype(dtype) == np.float64)
         return _narrow(libm(_exp, x) if np.dtype(dtype) == np.float64 else np.exp(x), dtype)
 
+    @_alone
     def multinomial(self, rows: np.ndarray, samples: int, replacement: bool) -> np.ndarray:
         """For each row of weights, ``samples`` indices.
 
@@ -282,19 +312,23 @@ class Stream:
             out[i] = np.searchsorted(total, u[i])
         return out
 
+    @_alone
     def poisson(self, rates: np.ndarray) -> np.ndarray:
         """A Poisson number for each rate."""
         return self._each(rejection.poisson, rates.astype(np.float64).tolist())
 
+    @_alone
     def binomial(self, counts: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         """A number of successes for each pair of a count and a probability (of one dtype, float32 or float64)."""
         number = counts.dtype.type
         return self._each(lambda pair, reader: rejection.binomial(*pair, number, reader), zip(counts.tolist(), probabilities.tolist(), strict=True))
 
+    @_alone
     def standard_gamma(self, alphas: np.ndarray) -> np.ndarray:
         """A float64 gamma number for each shape (float32 or float64): never zero in that dtype."""
         return np.maximum(np.finfo(alphas.dtype).tiny, self._each(rejection.gamma, alphas).astype(alphas.dtype))
 
+    @_alone
     def dirichlet(self, alphas: np.ndarray) -> np.ndarray:
         """For each row of concentrations, numbers of sum 1: gamma numbers in float64 over their sum."""
         dtype = alphas.dtype
@@ -314,6 +348,7 @@ class Stream:
     _LAYOUT = np.dtype([("seed", "<u8"), ("left", "<i4"), ("seeded", "<i4"), ("next", "<u8"), ("words", "<u8", 624), ("x", "<f8"),
                         ("y", "<f8"), ("rho", "<f8"), ("valid", "<i8"), ("single", "<f4"), ("single_valid", "<i4")])  # fmt: skip
 
+    @_alone
     def get_state(self) -> np.ndarray:
         """The state in torch's layout: 5056 bytes."""
         engine = self._engine.state["state"]
@@ -327,6 +362,7 @@ class Stream:
             state["y"], state["valid"] = self._cached, 1
         return np.frombuffer(state.tobytes(), np.uint8).copy()
 
+    @_alone
     def set_state(self, raw: np.ndarray) -> None:
         """Take over a state in torch's layout."""
         if raw.size != self._LAYOUT.itemsize:

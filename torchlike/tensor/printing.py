@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 
@@ -26,6 +27,7 @@ class PrintOptions:
 
 
 options = PrintOptions()
+_POWERS_OF_TWO = np.dtype(ml_dtypes.float8_e8m0fnu)
 _PROFILES = {
     "default": PrintOptions(),
     "short": PrintOptions(precision=2, edgeitems=2),
@@ -62,14 +64,18 @@ class NumberFormat:
     """One format for all numbers of a tensor: width, scientific or not, whole numbers or not."""
 
     def __init__(self, values: np.ndarray) -> None:
-        self.floating = values.dtype.kind == "f"
+        self.floating = values.dtype.kind in "fV"  # ml_dtypes' numbers are of kind V
         self.whole, self.scientific, self.width = True, False, 1
         flat = values.reshape(-1)
         if not self.floating:
             self.width = max([len(str(v)) for v in flat.tolist()], default=1)
             return
         wide = flat.astype(np.float64)
-        finite = wide[np.isfinite(wide) & (wide != 0)]
+        if values.dtype == _POWERS_OF_TWO:
+            # torch takes this dtype's NaN for finite and its smallest power, which has the bits of zero, for zero
+            finite = wide[wide != 2.0**-127]
+        else:
+            finite = wide[np.isfinite(wide) & (wide != 0)]
         if finite.size == 0:
             # nothing decides the width but inf and nan
             return
@@ -100,13 +106,16 @@ class NumberFormat:
         return text.rjust(self.width)
 
 
-def _summary(array: np.ndarray) -> np.ndarray:
-    """The items at the edges, which are all that a summarised tensor shows."""
+def edge_items(array: Any, shape: Sequence[int]) -> Any:
+    """The items at the edges, which are all that a summarised tensor shows; an array that was cut before comes back as it is.
+
+    Only slices are taken, so that a device array can be cut where it lies.
+    """
     n = options.edgeitems
-    for axis in range(array.ndim):
-        if array.shape[axis] > 2 * n:
-            keep = [*range(n), *range(array.shape[axis] - n, array.shape[axis])]
-            array = array.take(keep, axis=axis)
+    for axis, size in enumerate(shape):
+        if size > 2 * n and array.shape[axis] == size:
+            before = (slice(None),) * axis
+            array = np.concatenate([array[(*before, slice(0, n))], array[(*before, slice(size - n, size))]], axis)
     return array
 
 
@@ -124,33 +133,26 @@ def _element_format(array: np.ndarray) -> tuple[Callable[[Any], str], int]:
     return complex_text, real.width + imag.width + 1
 
 
-def _row(values: Sequence[Any], indent: int, form: Callable[[Any], str], width: int, summarize: bool) -> str:
+def _row(values: Sequence[Any], indent: int, form: Callable[[Any], str], width: int, cut: bool) -> str:
     per_line = max(1, math.floor((options.linewidth - indent) / (width + 2)))
-    n = options.edgeitems
-    if summarize and not n:
-        texts = ["..."]
-    elif summarize and len(values) > 2 * n:
-        texts = [*map(form, values[:n]), " ...", *map(form, values[-n:])]
-    else:
-        texts = [form(v) for v in values]
+    texts = [form(v) for v in values]
+    if cut:
+        half = len(texts) // 2
+        texts[half:half] = [" ..." if half else "..."]
     lines = [", ".join(texts[i:i + per_line]) for i in range(0, len(texts), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _block(array: np.ndarray, indent: int, form: Callable[[Any], str], width: int, summarize: bool) -> str:
+def _block(array: np.ndarray, indent: int, form: Callable[[Any], str], width: int, cut: Sequence[bool]) -> str:
+    """The text of an array, with dots in the middle of each axis that was ``cut`` down to its edges."""
     if array.ndim == 0:
         return form(array.item())
     if array.ndim == 1:
-        return _row(array.tolist(), indent, form, width, summarize)
-    n = options.edgeitems
-    if summarize and len(array) > 2 * n:
-        parts = (
-            [_block(a, indent + 1, form, width, summarize) for a in array[:n]]
-            + ["..."]
-            + [_block(a, indent + 1, form, width, summarize) for a in array[len(array) - n:]]
-        )
-    else:
-        parts = [_block(a, indent + 1, form, width, summarize) for a in array]
+        return _row(array.tolist(), indent, form, width, cut[0])
+    parts = [_block(a, indent + 1, form, width, cut[1:]) for a in array]
+    if cut[0]:
+        half = len(parts) // 2
+        parts[half:half] = ["..."]
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
@@ -168,7 +170,7 @@ def tensor_repr(
     """``repr`` of a tensor.
 
     Args:
-        array: its elements (None on the meta device).
+        array: its elements, or their ``edge_items`` when there are more than the threshold (None on the meta device).
         shape: its shape.
         dtype_name: its dtype ("float32"); ``default_dtype_name`` decides whether that is shown.
         device_suffix: the device when it is shown ("cuda:0").
@@ -185,7 +187,7 @@ def tensor_repr(
         if dtype_name != default_dtype_name:
             suffixes.append(f"dtype=torch.{dtype_name}")
         text = "..."
-    elif array.size == 0:
+    elif not math.prod(shape):
         if len(shape) != 1:
             suffixes.append("size=" + str(tuple(shape)))
         if dtype_name != default_dtype_name:
@@ -196,11 +198,11 @@ def tensor_repr(
             suffixes.append("size=" + str(tuple(shape)))
         if not shown:
             suffixes.append(f"dtype=torch.{dtype_name}")
-        summarize = array.size > options.threshold
-        if array.dtype.kind == "V" or array.dtype == np.float16:
-            array = array.astype(np.float32)
-        form, width = _element_format(_summary(array) if summarize else array)
-        text = _block(array, indent, form, width, summarize)
+        summarize = math.prod(shape) > options.threshold
+        if summarize:
+            array = edge_items(array, shape)
+        form, width = _element_format(array)
+        text = _block(array, indent, form, width, [summarize and size > 2 * options.edgeitems for size in shape])
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
